@@ -1,0 +1,1 @@
+"""From files to the batch of (step, replica). Import from the files of this room; see its README."""

@@ -1,0 +1,152 @@
+"""Writing a checkpoint: whole in its place, or not there at all."""
+
+import errno
+import hashlib
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import CheckpointError
+from holdfast.ledger.checkpoints.layout import (
+    DATA,
+    MANIFEST,
+    MARKER,
+    CheckpointInfo,
+    Entry,
+    Manifest,
+    Section,
+    chunks,
+    draft_path,
+    encode_manifest,
+    safetensors_header,
+    step_of,
+    step_path,
+)
+
+
+def write(
+    root: Path,
+    step: int,
+    sections: Iterable[Section],
+    meta: dict[str, Any],
+    progress: Callable[[int], None] | None = None,
+) -> CheckpointInfo:
+    """Writes the checkpoint of a step below `root`, in place of one of the same step.
+
+    May run in a thread beside training: the GIL is released while bytes are summed, written and synced.
+    `meta` is any JSON; `progress` is told the bytes written so far. A failure leaves nothing behind.
+    """
+    draft = draft_path(root, step)
+    try:
+        draft.mkdir(parents=True)
+        manifest = _write_data(draft / DATA, step, list(sections), meta, progress)
+        digest = _commit(draft, manifest)
+        _put_in_place(draft, step_path(root, step))
+    except OSError as error:
+        raise CheckpointError(_failure(root, step, error)) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)  # gone already if all went well
+    return CheckpointInfo(step, step_path(root, step), manifest.data_bytes, manifest.time, digest)
+
+
+def _write_data(
+    path: Path,
+    step: int,
+    sections: list[Section],
+    meta: dict[str, Any],
+    progress: Callable[[int], None] | None,
+) -> Manifest:
+    header = safetensors_header(sections, step)
+    entries: list[Entry] = []
+    offset = len(header)
+    fd = _create(path)
+    try:
+        _write_all(fd, memoryview(header))
+        for section in sections:
+            crc32 = _write_section(fd, section, offset, progress)
+            size = section.data.nbytes
+            entries.append(Entry(section.name, section.dtype, tuple(section.shape), offset, size, crc32))
+            offset += size
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    return Manifest(step, time.time(), meta, len(header), zlib.crc32(header), tuple(entries))
+
+
+def _write_section(
+    fd: int, section: Section, offset: int, progress: Callable[[int], None] | None
+) -> tuple[int, ...]:
+    crc32 = []
+    for chunk in chunks(section.data):
+        crc32.append(zlib.crc32(chunk))
+        _write_all(fd, chunk)
+        offset += chunk.nbytes
+        if progress:
+            progress(offset)
+    return tuple(crc32)
+
+
+def _commit(draft: Path, manifest: Manifest) -> str:
+    text = encode_manifest(manifest)
+    digest = hashlib.sha256(text).hexdigest()
+    _write_file(draft / MANIFEST, text)
+    # Everything that the marker vouches for must be on the disk before the marker is.
+    _sync_directory(draft)
+    _write_file(draft / MARKER, f"{digest}\n".encode())
+    _sync_directory(draft)
+    return digest
+
+
+def _put_in_place(draft: Path, final: Path) -> None:
+    if final.exists():
+        # A directory cannot be renamed onto a full one. A crash between the two renames loses this step only.
+        aside = draft_path(final.parent, step_of(final) or 0)
+        final.rename(aside)
+        draft.rename(final)
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        draft.rename(final)
+    _sync_directory(final.parent)
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    fd = _create(path)
+    try:
+        _write_all(fd, memoryview(content))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def _write_all(fd: int, view: memoryview) -> None:
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _sync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _failure(root: Path, step: int, error: OSError) -> str:
+    try:
+        free = f", {shutil.disk_usage(root).free / 1e6:.0f} MB free"
+    except OSError:
+        free = ""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = "free some space" if full else "see that its disk is sound and writable"
+    return (
+        f"the checkpoint of step {step} could not be written to {root} ({error.strerror}{free}); "
+        f"{advice}, or choose another directory"
+    )

@@ -1,0 +1,1 @@
+"""Bytes between processes: shared memory with its words and barriers, and channels for control messages."""

@@ -1,0 +1,77 @@
+"""The shared memory of a run on one host.
+
+It is a memfd: a file without a name that lives as long as any process holds it. So it outlives every single worker,
+nobody without the descriptor can open it, and nothing can be left behind in /dev/shm when everybody dies.
+"""
+
+import mmap
+import os
+from pathlib import Path
+
+from holdfast.errors import ResourceError
+
+PAGE = 4096
+
+
+def create(name: str) -> int:
+    """Make an empty arena and return its descriptor, which child processes are to inherit."""
+    fd = os.memfd_create(f"holdfast-{name}", 0)
+    os.set_inheritable(fd, True)
+    return fd
+
+
+class Arena:
+    """One process's mapping of the run's shared memory; `buffer` stays valid until `close`."""
+
+    def __init__(self, fd: int, size: int) -> None:
+        if os.fstat(fd).st_size < size:
+            os.ftruncate(fd, size)
+        self.fd = fd
+        self.size = size
+        self._map = mmap.mmap(fd, size)
+        # Large pages save most page faults of the first steps; a kernel without them just says no.
+        try:
+            self._map.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:
+            pass
+        self.buffer = memoryview(self._map)
+
+    def bytes_at(self, offset: int, size: int) -> memoryview:
+        return self.buffer[offset : offset + size]
+
+    def release(self, offset: int, size: int) -> None:
+        """Give the pages of a range back to the system; it reads as zeros afterwards."""
+        first, last = -(-offset // PAGE) * PAGE, (offset + size) // PAGE * PAGE
+        if last > first:
+            self._map.madvise(mmap.MADV_REMOVE, first, last - first)
+
+
+def available_memory() -> int:
+    """Bytes that this process may still take: the machine's, or its control group's where that is less."""
+    return min(_machine_available(), _group_available())
+
+
+def require_memory(needed: int, what: str) -> None:
+    """Refuse, with the numbers, what cannot fit."""
+    available = available_memory()
+    if needed > available:
+        raise ResourceError(
+            f"{what} needs {needed / 2**30:.2f} GiB of memory, and {available / 2**30:.2f} GiB are available; "
+            "use a smaller model, fewer workers, or a machine with more memory"
+        )
+
+
+def _machine_available() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 2**62
+
+
+def _group_available() -> int:
+    root = Path("/sys/fs/cgroup")
+    try:
+        limit, used = (root / "memory.max").read_text().strip(), (root / "memory.current").read_text()
+    except OSError:
+        return 2**62
+    return 2**62 if limit == "max" else max(0, int(limit) - int(used))

@@ -1,0 +1,207 @@
+"""The second half of a step: partials are added along the tree, and each piece is updated behind an undo log.
+
+A piece is saved, marked, updated in place, and counted as done, in this order. Whoever dies between two of these
+leaves a state from which `mend` restores the piece, and anybody can do it again: the sum is a function of the
+partials, which stay as they are until the whole step is done.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from holdfast.errors import RunError
+from holdfast.job import Job, TorchOptimizer
+from holdfast.planes.words import fence
+from holdfast.step.memory import Memory, Seat
+from holdfast.step.rules import Moment, elementwise
+from holdfast.step.schedule import factor
+from holdfast.step.tree import Node, sum_order
+from holdfast.step.whole import WholeTensor
+
+_IN_SHADOW = 1 << 62
+
+
+class Applier:
+    """Updates pieces in one process, saving each in the process's own seat."""
+
+    def __init__(self, memory: Memory, job: Job, seat: int, steps: int) -> None:
+        self._memory = memory
+        self._job = job
+        self._steps = steps
+        self._layout = memory.layout
+        self._undo_cell = memory.seat_cell(seat, Seat.UNDO)
+        self._undo = memory.undo(seat)
+        self._rule = elementwise(job.optimizer)
+        self._whole = _whole(job)
+        largest, depth = self._layout.shapes.largest_piece, job.train.replicas.bit_length() + 1
+        self._scratch = [torch.empty(largest) for _ in range(depth)]
+        self._plan: list[int | None] = []
+
+    def plan(self, partials: Mapping[Node, int]) -> None:
+        """Fix the partials of the step to come, by slot; they must hold every replica once."""
+        order = sum_order(Node(0, self._job.train.replicas), partials)
+        self._plan = [None if node is None else partials[node] for node in order]
+
+    def statistics(self) -> tuple[float, float]:
+        """The sum of losses and the count of what they were summed over."""
+        total = self._along_tree([self._memory.slot(s).stats if s is not None else None for s in self._plan])
+        return total[0].item(), total[1].item()
+
+    def measure(self, pieces: Sequence[int], count: float) -> None:
+        """Form the whole gradient of these pieces and their norms; must precede `apply` when a norm is clipped."""
+        norms = self._memory.norms
+        for index in pieces:
+            total = self._memory.total[index].copy_(self._gradient(index, count))
+            norms[index] = torch.linalg.vector_norm(total).double()
+
+    def norm(self) -> float:
+        """The norm of the whole gradient, summed exactly, so in no order at all."""
+        return math.sqrt(math.fsum(norm * norm for norm in self._memory.norms.tolist()))
+
+    def apply(self, step: int, pieces: Sequence[int], count: float, norm: float | None, keep: bool) -> None:
+        """Bring these pieces from `step` to the next; `keep` saves the old values in the shadow for a checkpoint."""
+        scale = self._clip_scale(norm)
+        moments = self._moments(step)
+        shapes, done = self._layout.shapes.pieces, self._memory.done
+        for index in pieces:
+            gradient = self._ready_gradient(index, count, scale)
+            self._save(step, index, keep)
+            self._update(index, gradient, moments[shapes[index].group])
+            fence()
+            done[index] = step + 1
+            self._memory.seats[self._undo_cell] = 0
+
+    def learning_rate(self, step: int) -> float:
+        return self._job.optimizer.lr * factor(self._job.schedule, step, self._steps)
+
+    def finish_step(self, step: int, count: float) -> None:
+        """Write the buffers as they will be after the step; one worker does it, and may do it again."""
+        if not self._layout.shapes.buffers:
+            return
+        slots = [self._memory.slot(s) if s is not None else None for s in self._plan]
+        deltas = self._along_tree([slot.deltas if slot is not None else None for slot in slots])
+        at = 0
+        old, new = self._memory.buffers(), self._memory.buffers("next_buffers")
+        integers = next(slot.integers for slot in slots if slot is not None)
+        for entry in self._layout.shapes.buffers:
+            if old[entry.name].is_floating_point():
+                delta = deltas[at : at + entry.size].view(entry.shape) / count
+                new[entry.name].copy_(old[entry.name].double() + delta)
+                at += entry.size
+            elif entry.size:
+                raw = new[entry.name].view(-1).view(torch.uint8)
+                raw.copy_(integers[entry.offset : entry.offset + len(raw)])
+
+    def adopt_buffers(self) -> None:
+        """Make the next buffers the committed ones; may be done again, until the next step begins."""
+        new = self._memory.buffers("next_buffers")
+        for name, buffer in self._memory.buffers().items():
+            buffer.copy_(new[name])
+
+    def _gradient(self, index: int, count: float) -> Tensor:
+        """The mean gradient of a piece, in scratch memory."""
+        views = [self._memory.slot_pieces(s)[index] if s is not None else None for s in self._plan]
+        total = self._along_tree(views, self._scratch)
+        return torch.div(total, count, out=self._scratch[0][: len(total)])
+
+    def _along_tree(self, plan: Sequence[Tensor | None], scratch: Sequence[Tensor] = ()) -> Tensor:
+        stack: list[Tensor] = []
+        for item in plan:
+            if item is not None:
+                stack.append(item)
+                continue
+            right, left = stack.pop(), stack.pop()
+            out = scratch[len(stack)][: len(left)] if scratch else torch.empty_like(left)
+            stack.append(torch.add(left, right, out=out))
+        return stack[0]
+
+    def _ready_gradient(self, index: int, count: float, scale: float | None) -> Tensor:
+        limit = self._job.train.clip_value
+        if scale is None:
+            gradient = self._gradient(index, count)
+        else:
+            total = self._memory.total[index]
+            gradient = torch.mul(total, scale, out=self._scratch[0][: len(total)])
+        return gradient if limit is None else gradient.clamp_(-limit, limit)
+
+    def _clip_scale(self, norm: float | None) -> float | None:
+        if norm is None:
+            return None
+        limit = self._job.train.clip_norm or math.inf
+        if not math.isfinite(norm):
+            raise RunError(f"the norm of the gradient is {norm}, so training stopped before this step changed anything")
+        return min(1.0, limit / (norm + 1e-6))
+
+    def _moments(self, step: int) -> list[Moment]:
+        """Per group; the first is that of all parameters that no group matches."""
+        optimizer, lr = self._job.optimizer, self.learning_rate(step)
+        own = [Moment(step + 1, lr, optimizer.weight_decay)]
+        return own + [
+            Moment(
+                step + 1,
+                lr * group.lr_scale,
+                optimizer.weight_decay if group.weight_decay is None else group.weight_decay,
+            )
+            for group in optimizer.groups
+        ]
+
+    def _save(self, step: int, index: int, keep: bool) -> None:
+        views = self._memory.pieces[index]
+        at = 0
+        for place, tensor in enumerate((views.parameters, *views.state)):
+            if keep:
+                views.shadow[place].copy_(tensor)
+            else:
+                self._undo[at : at + len(tensor)].copy_(tensor)
+                at += len(tensor)
+        fence()
+        self._memory.seats[self._undo_cell] = (_IN_SHADOW if keep else 0) | index + 1
+
+    def _update(self, index: int, gradient: Tensor, moment: Moment) -> None:
+        views, piece = self._memory.pieces[index], self._layout.shapes.pieces[index]
+        if self._rule is not None:
+            self._rule.update(views.parameters, gradient, views.state, moment)
+        elif self._whole is not None and piece.entry is not None:
+            shapes = self._layout.shapes
+            entries = shapes.states[piece.entry]
+            state = {e.name: v.view(e.shape) for e, v in zip(entries, views.state, strict=True)}
+            shape = shapes.trainable[piece.entry].shape
+            self._whole.update(views.parameters.view(shape), gradient.view(shape), state, moment)
+
+
+def mend(memory: Memory, step: int) -> int:
+    """Restore what dead workers left half updated in `step`; returns how many pieces that were.
+
+    Called by one worker while all others rest. It may die and be done again by another.
+    """
+    mended = 0
+    for seat in range(memory.layout.room.seats):
+        cell = memory.seat_cell(seat, Seat.UNDO)
+        word = memory.seats[cell]
+        if word == 0:
+            continue
+        index = (word & ~_IN_SHADOW) - 1
+        if memory.done[index] != step + 1:
+            _restore(memory, seat, index, bool(word & _IN_SHADOW))
+            mended += 1
+        fence()
+        memory.seats[cell] = 0
+    return mended
+
+
+def _restore(memory: Memory, seat: int, index: int, from_shadow: bool) -> None:
+    views, at = memory.pieces[index], 0
+    undo = memory.undo(seat)
+    for place, tensor in enumerate((views.parameters, *views.state)):
+        if from_shadow:
+            tensor.copy_(views.shadow[place])
+        else:
+            tensor.copy_(undo[at : at + len(tensor)])
+            at += len(tensor)
+
+
+def _whole(job: Job) -> WholeTensor | None:
+    return WholeTensor(job.optimizer, Path(job.base_dir)) if isinstance(job.optimizer, TorchOptimizer) else None

@@ -1,0 +1,47 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.ledger import Ledger, Run
+from holdfast.ledger.checkpoints import layout, read
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, clock: Clock) -> Iterator[Ledger]:
+    with Ledger.open(tmp_path / "home", clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(ledger: Ledger) -> Run:
+    return ledger.create_run(
+        "digits",
+        job={"name": "digits", "train": {"steps": 10}},
+        fingerprint="0123456789abcdef",
+        environment={"torch": "2.13.0"},
+        workers=2,
+        steps_total=10,
+        pid=42,
+    )
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of 64 bytes instead of 4 MiB, so that a small state has several."""
+    for module in (layout, read):
+        monkeypatch.setattr(module, "CHUNK_BYTES", 64)
