@@ -25,9 +25,7 @@ Indices = NDArray[np.int64]
 LastBatch = Literal["partial", "drop"]
 
 _CHUNK = 1 << 15  # positions worked on at once: the working set stays in the second-level cache
-_WINDOW = (
-    1 << 13
-)  # positions an Order computes ahead, so that a small batch does not pay numpy's cost per call
+_WINDOW = 1 << 13  # positions an Order computes ahead, so that small batches do not pay numpy's cost per call
 
 
 class Permutation:
@@ -89,9 +87,10 @@ class Order:
     Owned by one thread. `step` counts from 0 over the whole run, never from the start of an epoch.
     """
 
-    def __init__(
-        self, n: int, batch: int, seed: int, last_batch: Literal["partial", "drop"] = "partial"
-    ) -> None:
+    _window: Indices  # the samples at the positions of this epoch from _first on
+    _first: int
+
+    def __init__(self, n: int, batch: int, seed: int, last_batch: LastBatch = "partial") -> None:
         if last_batch == "drop" and n < batch:
             raise DataError(
                 f"{n} samples do not fill one batch of {batch}, and last_batch = 'drop' drops it: "
@@ -101,9 +100,7 @@ class Order:
         self.batch = batch
         self.seed = seed
         self.steps_per_epoch = n // batch if last_batch == "drop" else -(-n // batch)
-        self._permutation = Permutation(n, derive(seed, 0))
-        self._epoch = 0
-        self._window = (0, np.empty(0, np.int64))
+        self._enter(0)
 
     def count(self, step: int) -> int:
         """How many samples the step has: `batch`, or fewer in the last step of an epoch."""
@@ -125,16 +122,18 @@ class Order:
         return self.indices(step, replica * count // replicas, (replica + 1) * count // replicas)
 
     def _ahead(self, epoch: int, start: int, stop: int) -> Indices:
-        first, window = self._window
         if epoch != self._epoch:
-            self._permutation = Permutation(self.n, derive(self.seed, epoch))
-            self._epoch = epoch
-            window = window[:0]
-        if not first <= start <= stop <= first + len(window):
-            first = start
-            window = self._permutation.indices(start, min(self.n, max(stop, start + _WINDOW)))
-            self._window = (first, window)
-        return window[start - first : stop - first]
+            self._enter(epoch)
+        if not self._first <= start <= stop <= self._first + len(self._window):
+            self._first = start
+            self._window = self._permutation.indices(start, min(self.n, max(stop, start + _WINDOW)))
+        return self._window[start - self._first : stop - self._first]
+
+    def _enter(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._permutation = Permutation(self.n, derive(self.seed, epoch))
+        self._first = 0
+        self._window = np.empty(0, np.int64)
 
 
 def _spread(half: Words, key: np.uint64, bits: int) -> Words:

@@ -21,7 +21,8 @@ from holdfast.step.schedule import factor
 from holdfast.step.tree import Node, sum_order
 from holdfast.step.whole import WholeTensor
 
-_IN_SHADOW = 1 << 62
+_IN_SHADOW = 1 << 63
+_PIECE_BITS = 22
 
 
 class Applier:
@@ -77,15 +78,28 @@ class Applier:
     def learning_rate(self, step: int) -> float:
         return self._job.optimizer.lr * factor(self._job.schedule, step, self._steps)
 
-    def finish_step(self, step: int, count: float) -> None:
-        """Write the buffers as they will be after the step; one worker does it, and may do it again."""
+    def finish_buffers(self, step: int, count: float, keep: bool) -> None:
+        """Bring the buffers to the next step; one worker does it, in stages that it or another may do again."""
+        done, cell = self._memory.done, len(self._layout.shapes.pieces)
+        if done[cell] < 2 * step + 1:
+            if keep:
+                self._memory.keep_buffers()
+            self._prepare_buffers(count)
+            fence()
+            done[cell] = 2 * step + 1
+        if done[cell] < 2 * step + 2:
+            self._adopt_buffers()
+            fence()
+            done[cell] = 2 * step + 2
+
+    def _prepare_buffers(self, count: float) -> None:
         if not self._layout.shapes.buffers:
             return
         slots = [self._memory.slot(s) if s is not None else None for s in self._plan]
         deltas = self._along_tree([slot.deltas if slot is not None else None for slot in slots])
-        at = 0
-        old, new = self._memory.buffers(), self._memory.buffers("next_buffers")
         integers = next(slot.integers for slot in slots if slot is not None)
+        old, new = self._memory.buffers(), self._memory.buffers("next_buffers")
+        at = 0
         for entry in self._layout.shapes.buffers:
             if old[entry.name].is_floating_point():
                 delta = deltas[at : at + entry.size].view(entry.shape) / count
@@ -95,8 +109,7 @@ class Applier:
                 raw = new[entry.name].view(-1).view(torch.uint8)
                 raw.copy_(integers[entry.offset : entry.offset + len(raw)])
 
-    def adopt_buffers(self) -> None:
-        """Make the next buffers the committed ones; may be done again, until the next step begins."""
+    def _adopt_buffers(self) -> None:
         new = self._memory.buffers("next_buffers")
         for name, buffer in self._memory.buffers().items():
             buffer.copy_(new[name])
@@ -158,7 +171,8 @@ class Applier:
                 self._undo[at : at + len(tensor)].copy_(tensor)
                 at += len(tensor)
         fence()
-        self._memory.seats[self._undo_cell] = (_IN_SHADOW if keep else 0) | index + 1
+        mark = step + 1 << _PIECE_BITS | index
+        self._memory.seats[self._undo_cell] = mark | _IN_SHADOW if keep else mark
 
     def _update(self, index: int, gradient: Tensor, moment: Moment) -> None:
         views, piece = self._memory.pieces[index], self._layout.shapes.pieces[index]
@@ -172,10 +186,10 @@ class Applier:
             self._whole.update(views.parameters.view(shape), gradient.view(shape), state, moment)
 
 
-def mend(memory: Memory, step: int) -> int:
-    """Restore what dead workers left half updated in `step`; returns how many pieces that were.
+def mend(memory: Memory) -> int:
+    """Restore what dead workers left half updated; returns how many pieces that were.
 
-    Called by one worker while all others rest. It may die and be done again by another.
+    Called by one worker while all others rest. It may die, and another may do it again.
     """
     mended = 0
     for seat in range(memory.layout.room.seats):
@@ -183,13 +197,20 @@ def mend(memory: Memory, step: int) -> int:
         word = memory.seats[cell]
         if word == 0:
             continue
-        index = (word & ~_IN_SHADOW) - 1
-        if memory.done[index] != step + 1:
-            _restore(memory, seat, index, bool(word & _IN_SHADOW))
+        mark, from_shadow = word & ~_IN_SHADOW, bool(word & _IN_SHADOW)
+        index = mark & (1 << _PIECE_BITS) - 1
+        if memory.done[index] != mark >> _PIECE_BITS:
+            _restore(memory, seat, index, from_shadow)
             mended += 1
         fence()
         memory.seats[cell] = 0
     return mended
+
+
+def step_of(memory: Memory) -> int:
+    """The step that is being worked on: the first that not all pieces have been through."""
+    *pieces, buffers = memory.done.tolist()[: len(memory.layout.shapes.pieces) + 1]
+    return min(min(pieces), buffers // 2)
 
 
 def _restore(memory: Memory, seat: int, index: int, from_shadow: bool) -> None:

@@ -78,7 +78,7 @@ class Memory:
 
     @cached_property
     def done(self) -> Words:
-        """Per piece 1 + the last step that it has been through; behind them that of the buffers and the history."""
+        """Per piece 1 + the last step that it has been through; behind them the stages of the buffers, two a step."""
         return self._words("done", "norms")
 
     @cached_property
@@ -133,6 +133,12 @@ class Memory:
             ).view(entry.shape)
             for entry in self.layout.shapes.buffers
         }
+
+    def keep_buffers(self) -> None:
+        """Copy the committed buffers to the shadow."""
+        at, size = self.layout.at, self.layout.shapes.buffer_bytes
+        kept = self._at(at["shadow"] + at["buffers"] - at["parameters"], torch.uint8, size)
+        kept.copy_(self._at(at["buffers"], torch.uint8, size))
 
     def undo(self, seat: int) -> Tensor:
         size = self.layout.undo_bytes

@@ -96,6 +96,19 @@ def test_resuming_in_the_middle_gives_the_same_batches() -> None:
         assert jumping.slice(step, 1, 3).tolist() == batches[step]
 
 
+def test_batches_larger_than_what_is_computed_ahead() -> None:
+    order = Order(50_000, 20_000, 1)
+    epoch = np.concatenate([order.slice(step, replica, 2) for step in range(3) for replica in range(2)])
+    assert np.array_equal(np.sort(epoch), np.arange(50_000))
+
+
+def test_replicas_without_samples_do_not_keep_the_last_epoch() -> None:
+    running = Order(3, 3, 1)
+    for step in range(20):
+        shares = [running.slice(step, replica, 5) for replica in range(5)]
+        assert np.concatenate(shares).tolist() == Order(3, 3, 1).indices(step).tolist()
+
+
 def test_partial_and_dropped_last_batches() -> None:
     assert [Order(10, 4, 0).count(step) for step in range(4)] == [4, 4, 2, 4]
     assert [Order(10, 4, 0, "drop").count(step) for step in range(4)] == [4, 4, 4, 4]

@@ -14,7 +14,7 @@ from sklearn import datasets
 
 from holdfast.data.source import Dataset, TensorSource
 from holdfast.data.sources import SOURCES, load
-from holdfast.errors import DataError, JobError
+from holdfast.errors import DataError, JobError, LedgerError
 
 HERE = Path()
 
@@ -141,7 +141,7 @@ def test_access_log_ids_are_hour_then_page_then_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        ([], "is empty"),
+        ([], "a header of user, page, time, query, clicked with tabs"),
         (LOG[:1], "a header of user, page, time, query, clicked with tabs"),
         (["a,b", *LOG[1:]], "a header of user, page"),
         ([*LOG, "ann\t/a"], r"log.tsv:6: not 5 cells of which the last is 0 or 1: 'ann"),
@@ -159,7 +159,14 @@ def test_a_missing_log_and_a_home_that_cannot_be_written(tmp_path: Path, home: P
     with pytest.raises(DataError, match=r"the access log .*no.tsv cannot be read: No such file"):
         load("access_log", {"path": "no.tsv"}, tmp_path)
     home.write_text("a file")
-    with pytest.raises(DataError, match="cannot be written: Not a directory; set HOLDFAST_HOME elsewhere"):
+    with pytest.raises(LedgerError, match="File exists"):
+        load("access_log", {"rows": 50}, HERE)
+
+
+def test_a_cache_that_cannot_be_written(home: Path) -> None:
+    home.mkdir()
+    (home / "data").write_text("a file")
+    with pytest.raises(DataError, match="cannot be written: File exists; set HOLDFAST_HOME elsewhere"):
         load("access_log", {"rows": 50}, HERE)
 
 

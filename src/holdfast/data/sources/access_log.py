@@ -14,6 +14,7 @@ from holdfast.data.sources.parts import cut
 from holdfast.data.split import by_hash, uids
 from holdfast.data.vocabulary import Vocabulary, pad
 from holdfast.errors import DataError
+from holdfast.ledger.place import home, prepare
 
 HOURS = 24
 _ANSWERS = ("\t0", "\t1")
@@ -45,13 +46,12 @@ def load(
 
 
 def _generated(rows: int, seed: int) -> Path:
-    home = Path(os.environ.get("HOLDFAST_HOME") or Path.home() / ".holdfast")
-    path = home / "data" / f"access_log-{rows}-{seed}.tsv"
+    path = prepare(home()) / "data" / f"access_log-{rows}-{seed}.tsv"
     if path.exists():
         return path
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         access_log.write(unfinished, rows, seed)
         unfinished.replace(path)  # at once, because other workers may be looking for it
     except OSError as error:
@@ -61,11 +61,11 @@ def _generated(rows: int, seed: int) -> Path:
 
 def _read(path: Path) -> Columns:
     try:
-        header, *lines = path.read_text(encoding="utf-8").splitlines()
+        header, *lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except OSError as error:
         raise DataError(f"the access log {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"the access log {path} is empty or no UTF-8 text: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"the access log {path} is no UTF-8 text: {error}") from error
     names = access_log.COLUMNS
     if tuple(header.split("\t")) != names or not lines:
         raise DataError(
