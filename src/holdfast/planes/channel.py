@@ -59,6 +59,15 @@ class Channel:
             raise Closed("the other side closed the connection")
         return _parse(data)
 
+    def is_open(self) -> bool:
+        """Whether the other side is still there; takes nothing from the channel."""
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
     def close(self) -> None:
         self._socket.close()
 

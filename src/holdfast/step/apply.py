@@ -49,6 +49,8 @@ class Applier:
     def statistics(self) -> tuple[float, float]:
         """The sum of losses and the count of what they were summed over."""
         total = self._along_tree([self._memory.slot(s).stats if s is not None else None for s in self._plan])
+        if total[1] == 0:
+            raise RunError("no target of this step counts towards the loss, so there is nothing to learn from it")
         return total[0].item(), total[1].item()
 
     def measure(self, pieces: Sequence[int], count: float) -> None:

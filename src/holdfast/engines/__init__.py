@@ -1,0 +1,1 @@
+"""Where processes live: one narrow interface, and the engines behind it."""

@@ -1,0 +1,96 @@
+"""The directory of a run: what its processes share besides memory. Only its owner may enter it."""
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import JobError
+from holdfast.job import Job
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    root: Path
+
+    @property
+    def socket(self) -> Path:
+        return self.root / "control.sock"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.root / "checkpoints"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def curves(self) -> Path:
+        return self.root / "curves"
+
+    @property
+    def key(self) -> str:
+        return (self.root / "key").read_text()
+
+    def log_of(self, worker: int) -> Path:
+        return self.logs / f"worker-{worker}.log"
+
+    def prepare(self, job: Job) -> None:
+        """Write down the job and what its processes need to load it."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.logs.mkdir(exist_ok=True)
+        _write_private(self.root / "key", secrets.token_hex(32).encode())
+        how = {"job": job.resolved(), "base_dir": str(job.base_dir), "path": sys.path}
+        (self.root / "job.json").write_text(json.dumps(how))
+        if job.objects:
+            _write_private(self.root / "objects.pkl", _pickled(job.objects))
+
+    def load_job(self) -> tuple[Job, Mapping[str, Any]]:
+        """The job, and the live objects that came with it; makes this process find the same modules."""
+        how = json.loads((self.root / "job.json").read_text())
+        sys.path[:] = list(dict.fromkeys([*how["path"], *sys.path]))
+        job = Job.from_dict(how["job"], Path(how["base_dir"]))
+        return job, self._objects()
+
+    def write_layout(self, summary: Mapping[str, Any]) -> None:
+        """Kept for the captain's side; every worker would write the same."""
+        draft = self.root / f"layout.{os.getpid()}"
+        draft.write_text(json.dumps(summary))
+        draft.replace(self.root / "layout.json")
+
+    def read_layout(self) -> dict[str, Any]:
+        layout: dict[str, Any] = json.loads((self.root / "layout.json").read_text())
+        return layout
+
+    def _objects(self) -> Mapping[str, Any]:
+        path = self.root / "objects.pkl"
+        if not path.exists():
+            return {}
+        import cloudpickle
+
+        objects: Mapping[str, Any] = cloudpickle.loads(path.read_bytes())
+        return objects
+
+
+def _pickled(objects: Mapping[str, Any]) -> bytes:
+    import cloudpickle
+
+    try:
+        data: bytes = cloudpickle.dumps(dict(objects))
+    except Exception as error:
+        raise JobError(
+            f"the {' and '.join(objects)} given as Python objects cannot be sent to workers ({error}); "
+            "give a class or a function that makes them instead"
+        ) from error
+    return data
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(data)
