@@ -20,6 +20,7 @@ def _job(name: str, replicas: int = 2) -> Job:
         replicas=replicas,
         batch=replicas * case.batch,
         steps=1000,
+        last_batch="drop",  # as the peers do
         optimizer=AdamW(lr=1e-3),
     )
 

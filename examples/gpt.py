@@ -1,8 +1,8 @@
 """A character GPT on the text of Python's own standard library: a job written in Python instead of TOML.
 
-    holdfast run examples/gpt.py --workers 2
-    holdfast run examples/gpt.py --workers 2 --set train.steps=2000 --set model.args.layers=6
-    holdfast check examples/gpt.py     # prints the same job as TOML would have it
+holdfast run examples/gpt.py --workers 2
+holdfast run examples/gpt.py --workers 2 --set train.steps=3000 --set model.args.layers=6
+holdfast check examples/gpt.py     # prints the same job as TOML would have it
 """
 
 import holdfast as hf
@@ -17,7 +17,7 @@ job = hf.Job(
     data_args={"context": CONTEXT, "max_bytes": 1_000_000},
     replicas=4,
     batch=48,
-    steps=600,
+    steps=300,
     clip_norm=1.0,
     optimizer=hf.AdamW(
         lr=2e-3,
@@ -26,6 +26,6 @@ job = hf.Job(
         # Decay pulls weights towards zero; for biases and the scales of norms that is no virtue.
         groups=(hf.Group(match="*.bias", weight_decay=0.0), hf.Group(match="*norm.weight", weight_decay=0.0)),
     ),
-    schedule=hf.Cosine(warmup_steps=50, min_ratio=0.1),
-    evaluate={"every_steps": 200},
+    schedule=hf.Cosine(warmup_steps=30, min_ratio=0.1),
+    evaluate={"every_steps": 100},
 )

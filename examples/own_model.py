@@ -1,6 +1,6 @@
 """A model and a dataset of your own: plain torch, nothing to inherit from Holdfast, nothing to decorate.
 
-    python examples/own_model.py
+python examples/own_model.py
 """
 
 import math
@@ -26,7 +26,7 @@ class Spirals:
         turn = math.sqrt(index / self.count) * 3 * math.pi
         angle = turn + spiral * math.pi
         point = torch.tensor([math.cos(angle), math.sin(angle)]) * turn / (3 * math.pi)
-        # An augmentation, new each time: torch's random state is set by (seed, step, replica), so it is reproducible.
+        # New each time, yet reproducible: torch's random state is set by (seed, step, replica).
         return point + self.jitter * torch.randn(2), spiral
 
 
@@ -67,6 +67,5 @@ def main() -> None:
     print(f"sha256 of the model, the same with any number of workers: {run.model_sha256}")
 
 
-# Workers import the file that a job comes from; what starts training must not run there again.
 if __name__ == "__main__":
     main()

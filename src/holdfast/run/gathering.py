@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 from holdfast.planes.words import fence
 from holdfast.step.gradients import Conflict, Sink
-from holdfast.step.memory import Memory, Seat
+from holdfast.step.memory import Memory
+from holdfast.step.places import Seat
 from holdfast.step.replica import ReplicaWork
 from holdfast.step.tree import Node, children, largest_cover, nodes_within, parent
 

@@ -4,6 +4,7 @@ Members meet only in shared memory. Everything that a member must know to go on 
 crew each begins at the top of the loop and finds by itself how far the step has come.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,8 @@ from holdfast.run.view import View
 from holdfast.run.work import Work
 from holdfast.step.apply import Applier, mend, step_of
 from holdfast.step.gradients import Sink
-from holdfast.step.memory import Header, Memory, Seat
+from holdfast.step.memory import Memory
+from holdfast.step.places import Header, Seat
 from holdfast.step.replica import ReplicaWork
 from holdfast.step.routes import shorten
 from holdfast.step.state import attach, begin, restore
@@ -178,6 +180,7 @@ class Stepper:
 
     def _commit(self, step: int, orders: int) -> None:
         header = self._memory.header
+        self._memory.times[step] = time.monotonic()
         header[Header.COMMITTED] = step + 1
         if orders & _SNAPSHOT:
             fence()

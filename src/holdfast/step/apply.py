@@ -6,7 +6,7 @@ partials, which stay as they are until the whole step is done.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -15,7 +15,8 @@ from torch import Tensor
 from holdfast.errors import RunError
 from holdfast.job import Job, TorchOptimizer
 from holdfast.planes.words import fence
-from holdfast.step.memory import Memory, Seat
+from holdfast.step.memory import Memory
+from holdfast.step.places import Seat
 from holdfast.step.rules import Moment, elementwise
 from holdfast.step.schedule import factor
 from holdfast.step.tree import Node, sum_order
@@ -64,7 +65,7 @@ class Applier:
         """The norm of the whole gradient, summed exactly, so in no order at all."""
         return math.sqrt(math.fsum(norm * norm for norm in self._memory.norms.tolist()))
 
-    def apply(self, step: int, pieces: Sequence[int], count: float, norm: float | None, keep: bool) -> None:
+    def apply(self, step: int, pieces: Iterable[int], count: float, norm: float | None, keep: bool) -> None:
         """Bring these pieces from `step` to the next; `keep` saves the old values in the shadow for a checkpoint."""
         scale = self._clip_scale(norm)
         moments = self._moments(step)

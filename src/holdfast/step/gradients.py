@@ -16,6 +16,9 @@ from torch import Tensor, nn
 from holdfast.step.memory import Memory
 
 
+Rows = Tensor
+
+
 class Conflict(Exception):
     """A parameter that was written directly got another gradient as well; it is not written directly from now on."""
 
@@ -37,7 +40,7 @@ class Sink:
         self._slot = 0
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:
-                parameter.register_post_accumulate_grad_hook(self._hook(name))
+                parameter.register_post_accumulate_grad_hook(self._hook(name))  # type: ignore[no-untyped-call]
 
     def begin(self, slot: int, adding: bool) -> None:
         """Send the next replica's gradient to the slot, in place of what is there or added to it."""

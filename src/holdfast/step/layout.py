@@ -17,16 +17,14 @@ from torch import Tensor, nn
 
 from holdfast.errors import ModelError
 from holdfast.job import AnyOptimizer
+from holdfast.step.places import HEADER_WORDS, HISTORY, SEAT_WORDS
 
 BLOCK = 1 << 16
 """Elements of a block: a part of the promise, since it says where vector loops begin."""
 _ALIGN = 16
 _PAGE = 4096
 _HUGE = 1 << 21
-HISTORY = ("loss", "samples", "grad_norm", "lr")
 STATS = 2
-HEADER_WORDS = 64
-SEAT_WORDS = 8
 
 
 @dataclass(frozen=True)
@@ -184,6 +182,7 @@ def layout_of(shapes: Shapes, room: Room) -> Layout:
         ("chunks", 8 * room.evidence_chunks),
         ("evidence", 8 * room.evidence_rows * room.evidence_width),
         ("history", 8 * len(HISTORY) * room.steps),
+        ("times", 8 * room.steps),
         ("next_buffers", shapes.buffer_bytes),
         *persistent,
     ]

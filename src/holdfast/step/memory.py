@@ -8,36 +8,9 @@ from torch import Tensor
 
 from holdfast.planes.arena import Arena
 from holdfast.planes.words import Words, words_of
-from holdfast.step.layout import HISTORY, SEAT_WORDS, STATS, Entry, Layout, piece_states
+from holdfast.step.layout import STATS, Entry, Layout, piece_states
+from holdfast.step.places import HISTORY, SEAT_WORDS
 from holdfast.step.tree import Node
-
-
-class Header:
-    """Places in the header; beside each, who writes it."""
-
-    READY = 0  # the leader: 1 + the step from which the state was made or loaded
-    COMMITTED = 1  # the leader: steps done
-    ORDERS = 2  # the leader, before it arrives: (step + 1) << 8 | bits that hold for that step
-    WISH_STOP = 3  # the captain
-    WISH_SNAPSHOT = 4  # the captain: how many it has wished for so far
-    SERVED_SNAPSHOT = 5  # the leader: the last wish that was ordered
-    EPOCH = 6  # the captain: the newest view proposed; another than one's own means: stop at a safe point
-    MENDED = 7  # the leader: the epoch for which the state is mended
-    SHADOW_FULL = 8  # the leader: 1 + the step whose state the shadow holds
-    SHADOW_SAVED = 9  # the clerk: the last SHADOW_FULL that needs no keeping
-    EVALUATED = 10  # the leader: 1 + the step that was evaluated last
-
-
-class Seat:
-    """Places in a seat, all written by the worker who has it."""
-
-    ARRIVED = 0
-    UNDO = 1
-    STEP = 2
-    BEATS = 3
-    WAITING = 4
-    REPLICAS = 5
-    BUSY_US = 6
 
 
 class Slot(NamedTuple):
@@ -99,6 +72,11 @@ class Memory:
     def history(self) -> Tensor:
         steps = self.layout.room.steps
         return self._tensor("history", torch.float64, steps * len(HISTORY)).view(steps, len(HISTORY))
+
+    @cached_property
+    def times(self) -> Tensor:
+        """When each step was committed, by the machine's monotonic clock; told to people, never computed with."""
+        return self._tensor("times", torch.float64, self.layout.room.steps)
 
     @cached_property
     def parameters(self) -> Tensor:

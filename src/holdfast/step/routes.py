@@ -58,7 +58,7 @@ def _write_directly(module: nn.Linear, name: str, sink: Sink) -> None:
         result: Tensor = _Linear.apply(x, module.weight, module.bias, name, sink)  # type: ignore[no-untyped-call]
         return result
 
-    module.forward = forward  # type: ignore[method-assign]
+    module.forward = forward  # type: ignore[method-assign, assignment]
 
 
 def _send_rows(path: str, module: nn.Module) -> None:

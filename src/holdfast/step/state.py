@@ -8,8 +8,9 @@ from torch import nn
 from holdfast.errors import CheckpointError
 from holdfast.job import AnyOptimizer
 from holdfast.ledger.checkpoints import Reader
-from holdfast.step.layout import HISTORY, Entry, Layout
-from holdfast.step.memory import Header, Memory
+from holdfast.step.layout import Entry, Layout
+from holdfast.step.memory import Memory
+from holdfast.step.places import HISTORY, Header
 from holdfast.step.rules import elementwise
 
 _TYPES = {
@@ -93,6 +94,7 @@ def summary(layout: Layout) -> dict[str, Any]:
         "seats": layout.at["seats"],
         "num_seats": layout.room.seats,
         "history": layout.at["history"],
+        "times": layout.at["times"],
         "shadow": layout.at["shadow"],
         "shadow_distance": layout.at["shadow"] - layout.at["parameters"],
         "shadow_bytes": layout.at["total"] - layout.at["shadow"],

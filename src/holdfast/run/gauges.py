@@ -1,0 +1,136 @@
+"""What the captain's side reads off the shared memory, and the few words it writes there. It imports no torch."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.ledger.checkpoints import Section
+from holdfast.planes.arena import Arena
+from holdfast.planes.words import words_of
+from holdfast.step.places import HISTORY, SEAT_WORDS, Header, Seat
+
+_WORD = 8
+
+
+@dataclass
+class _Pulse:
+    beats: int
+    since: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step of the history."""
+
+    step: int
+    loss: float
+    samples: float
+    grad_norm: float
+    lr: float
+    time: float
+
+
+@dataclass
+class Gauges:
+    """The run's memory from outside. `layout` is what a worker has written down of it."""
+
+    arena: Arena
+    layout: Mapping[str, Any]
+    _pulses: dict[int, _Pulse] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        layout = self.layout
+        self._header = words_of(self.arena.bytes_at(0, 32 * _WORD))
+        self._seats = words_of(self.arena.bytes_at(layout["seats"], _WORD * SEAT_WORDS * layout["num_seats"]))
+        steps = layout["steps"]
+        self._history = self.arena.bytes_at(layout["history"], _WORD * len(HISTORY) * steps).cast("d")
+        self._times = self.arena.bytes_at(layout["times"], _WORD * steps).cast("d")
+
+    @property
+    def committed(self) -> int:
+        return int(self._header[Header.COMMITTED])
+
+    @property
+    def is_prepared(self) -> bool:
+        return bool(self._header[Header.READY])
+
+    @property
+    def began_at(self) -> int:
+        """The step from which this process of the run went on."""
+        return max(0, int(self._header[Header.READY]) - 1)
+
+    @property
+    def epoch(self) -> int:
+        return int(self._header[Header.EPOCH])
+
+    @epoch.setter
+    def epoch(self, value: int) -> None:
+        self._header[Header.EPOCH] = value
+
+    def wish_stop(self) -> None:
+        self._header[Header.WISH_STOP] = 1
+
+    def wish_snapshot(self) -> None:
+        self._header[Header.WISH_SNAPSHOT] += 1
+
+    @property
+    def shadow_step(self) -> int | None:
+        """The step whose state the shadow holds and nobody has saved yet."""
+        full = int(self._header[Header.SHADOW_FULL])
+        return full - 1 if full != self._header[Header.SHADOW_SAVED] else None
+
+    def release_shadow(self) -> None:
+        """The shadow is saved, or given up; it may be filled again."""
+        self.arena.release(self.layout["shadow"], self.layout["shadow_bytes"])
+        self._header[Header.SHADOW_SAVED] = self._header[Header.SHADOW_FULL]
+
+    def rows(self, start: int, stop: int, every: int = 1) -> list[Row]:
+        """The history of committed steps."""
+        return [self._row(step) for step in range(start, stop) if step % every == 0 or step == stop - 1]
+
+    def _row(self, step: int) -> Row:
+        loss, samples, norm, lr = self._history[step * len(HISTORY) : (step + 1) * len(HISTORY)].tolist()
+        return Row(step, loss, samples, norm, lr, self._times[step])
+
+    def replicas_of(self, seat: int) -> int:
+        return int(self._seats[seat * SEAT_WORDS + Seat.REPLICAS])
+
+    def stuck(self, members: Iterable[tuple[int, int]], patience_s: float, now: float) -> list[int]:
+        """The workers that should be busy and have finished nothing for so long."""
+        found = []
+        for worker, seat in members:
+            beats = int(self._seats[seat * SEAT_WORDS + Seat.BEATS])
+            waiting = self._seats[seat * SEAT_WORDS + Seat.WAITING]
+            pulse = self._pulses.get(worker)
+            if pulse is None or waiting or pulse.beats != beats:
+                self._pulses[worker] = _Pulse(beats, now)
+            elif now - pulse.since > patience_s:
+                found.append(worker)
+        return found
+
+    def sections(self, step: int, from_shadow: bool) -> list[Section]:
+        """What a checkpoint of this step keeps, as it lies in memory."""
+        distance = self.layout["shadow_distance"] if from_shadow else 0
+        found = []
+        for part in self.layout["sections"]:
+            if part["name"] == "history":
+                size = _WORD * len(HISTORY) * step
+                found.append(
+                    Section("history", "F64", (step, len(HISTORY)), self.arena.bytes_at(part["offset"], size))
+                )
+            else:
+                data = self.arena.bytes_at(part["offset"] + distance, part["bytes"])
+                found.append(Section(part["name"], part["dtype"], tuple(part["shape"]), data))
+        return found
+
+
+def digests(sections: Iterable[Section]) -> tuple[str, str]:
+    """SHA-256 of the model, and of the whole state: names, types, shapes and bytes, in the order of names."""
+    model, state = hashlib.sha256(), hashlib.sha256()
+    for section in sorted(sections, key=lambda section: section.name):
+        head = f"{section.name}|{section.dtype}|{section.shape}|".encode()
+        for digest in (state, model) if section.name.startswith("model.") else (state,):
+            digest.update(head)
+            digest.update(section.data)
+    return model.hexdigest(), state.hexdigest()

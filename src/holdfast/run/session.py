@@ -1,0 +1,190 @@
+"""One execution of a run, from its job to its result: the crew, the clerk and the ledger brought together."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from holdfast.engines.local import LocalEngine
+from holdfast.errors import HoldfastError
+from holdfast.job import Job
+from holdfast.ledger import Ledger
+from holdfast.ledger.curves import CurveWriter
+from holdfast.planes.arena import PAGE, create
+from holdfast.run.captain import Captain, End, Note, Terms
+from holdfast.run.clerk import Clerk
+from holdfast.run.crew import Crew, Ears
+from holdfast.run.gauges import Gauges, digests
+from holdfast.run.lease import RunLease
+from holdfast.run.place import RunPlace
+from holdfast.run.progress import Progress, Snapshot, speed_of
+from holdfast.run.record import Record
+
+_TURN_S = 0.1
+
+
+class Show(Protocol):
+    """Who looks on."""
+
+    def note(self, note: Note, trace: str, step: int) -> None: ...
+
+    def progress(self, snapshot: Snapshot) -> None: ...
+
+    def measured(self, step: int, metrics: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Start:
+    """From where a run goes on: its id, the checkpoint to begin from, and when the user asked for it."""
+
+    run: str
+    checkpoint: str = ""
+    asked_at: float = 0.0
+
+
+class Session:
+    """Executes a run in this process: `execute` once, from one thread; `interrupt` may come from a signal."""
+
+    def __init__(self, ledger: Ledger, job: Job, start: Start, show: Show) -> None:
+        self.place = RunPlace(ledger.home / "runs" / start.run)
+        self._ledger = ledger
+        self._job = job
+        self._start = start
+        self._show = show
+        self._interrupts = 0
+        self._crew: Crew | None = None
+        self._gauges: Gauges | None = None
+        self._progress: Progress | None = None
+        self._metrics: dict[str, Any] = {}
+
+    def interrupt(self) -> None:
+        """The first time: finish the step, save, and stop. The second time: stop at once."""
+        self._interrupts += 1
+        if self._crew is not None and self._interrupts == 1:
+            self._crew.order_stop()
+
+    def execute(self) -> dict[str, Any]:
+        """The result of the run, whatever its status. Leaves no process behind in any case."""
+        lease = RunLease(self._ledger, self._start.run)
+        self.place.prepare(self._job)
+        curves = CurveWriter(self.place.curves)
+        self._record = Record(self._ledger, self._start.run, curves)
+        meta = {"fingerprint": self._job.fingerprint, "run": self._start.run}
+        self._clerk = Clerk(
+            self.place, self._job.checkpoint, meta, self._record.saved, self._record.not_saved
+        )
+        descriptor = create(self._start.run)
+        try:
+            os.ftruncate(descriptor, PAGE)
+            return self._run(descriptor, lease)
+        finally:
+            os.close(descriptor)
+            curves.close()
+            lease.release()
+
+    def _run(self, descriptor: int, lease: RunLease) -> dict[str, Any]:
+        spec = self._job.crew
+        seats = self._job.train.replicas + 2
+        terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s)
+        ears = Ears(self._note, self._measured, self._laid_out)
+        self._crew = crew = Crew(self.place, Captain(terms), LocalEngine(), descriptor, ears)
+        self._ledger.update_run(self._start.run, status="running", started=time.time(), pid=os.getpid())
+        try:
+            crew.begin(self._job.train.threads, self._start.checkpoint)
+            ending = self._watch(crew, lease)
+        except HoldfastError as error:
+            ending = End("failed", str(error))
+        finally:
+            crew.dismiss(at_once=self._interrupts > 1)
+        return self._close(crew, ending)
+
+    def _watch(self, crew: Crew, lease: RunLease) -> End:
+        while crew.ending is None and self._interrupts < 2:
+            crew.turn(_TURN_S)
+            now = time.monotonic()
+            lease.renew(now)
+            if self._gauges is not None and self._progress is not None:
+                self._clerk.look(self._gauges, now)
+                self._record.points(self._gauges, now)
+                self._show.progress(self._progress.read(crew.view, now))
+        return crew.ending or End("stopped")
+
+    def _close(self, crew: Crew, ending: End) -> dict[str, Any]:
+        """Save what there is, and put the result on record."""
+        gauges = self._gauges
+        if gauges is not None and gauges.is_prepared:
+            self._record.points(gauges, float("inf"))
+            if ending.status != "failed" and self._interrupts < 2 and gauges.committed:
+                self._clerk.finish(gauges)
+        if ending.status == "failed":
+            ending = End("failed", self._with_last_checkpoint(ending.error or ""))
+        result = self._result(crew, ending, gauges)
+        self._ledger.update_run(
+            self._start.run,
+            status=ending.status,
+            ended=time.time(),
+            steps_done=result["steps"],
+            result=result,
+            error=ending.error,
+            pid=None,
+        )
+        return result
+
+    def _result(self, crew: Crew, ending: End, gauges: Gauges | None) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "run": self._start.run,
+            "status": ending.status,
+            "error": ending.error,
+            "fingerprint": self._job.fingerprint,
+            "steps": 0,
+            "samples": 0,
+            "metrics": self._metrics,
+            "views": crew.views,
+            "workers": self._job.crew.workers.start,
+            "replicas": self._job.train.replicas,
+        }
+        if gauges is not None and gauges.is_prepared:
+            result |= self._outcome(gauges, ending.status)
+        return result
+
+    def _outcome(self, gauges: Gauges, status: str) -> dict[str, Any]:
+        rows = gauges.rows(gauges.began_at, gauges.committed)
+        speed = speed_of(rows)
+        whole = status != "failed" and self._interrupts < 2
+        model, state = digests(gauges.sections(gauges.committed, False)) if whole else (None, None)
+        seconds = rows[-1].time - rows[0].time if rows else 0.0
+        return {
+            "steps": gauges.committed,
+            "samples": speed.samples,
+            "seconds": seconds,
+            "samples_per_s": speed.samples / seconds if seconds else None,
+            "steady_samples_per_s": speed.samples_per_s,
+            "longest_step_s": speed.longest_step_s,
+            "median_step_s": speed.median_step_s,
+            "first_step_s": rows[0].time - self._start.asked_at if rows else None,
+            "loss": rows[-1].loss if rows else None,
+            "model_sha256": model,
+            "state_sha256": state,
+        }
+
+    def _with_last_checkpoint(self, error: str) -> str:
+        saved = self._ledger.checkpoints(self._start.run)
+        if not saved:
+            return f"{error}; no checkpoint had been saved"
+        return f"{error}; the last good checkpoint is that of step {saved[0].step}, {saved[0].path}"
+
+    def _note(self, note: Note, trace: str) -> None:
+        step = self._gauges.committed if self._gauges is not None else 0
+        self._record.note(note, step, trace)
+        self._show.note(note, trace, step)
+
+    def _measured(self, step: int, metrics: dict[str, Any]) -> None:
+        self._metrics = metrics
+        self._record.measured(step, metrics)
+        self._show.measured(step, metrics)
+
+    def _laid_out(self, gauges: Gauges) -> None:
+        self._gauges = gauges
+        steps = gauges.layout["steps"]
+        self._progress = Progress(gauges, steps, time.monotonic())
+        self._ledger.update_run(self._start.run, steps_total=steps)

@@ -1,0 +1,34 @@
+"""Names for places in the shared memory that both the workers and the captain's side use. It imports nothing."""
+
+HEADER_WORDS = 64
+SEAT_WORDS = 8
+HISTORY = ("loss", "samples", "grad_norm", "lr")
+"""The columns of the history, all float64."""
+
+
+class Header:
+    """Places in the header; beside each, who writes it."""
+
+    READY = 0  # the leader: 1 + the step from which the state was made or loaded
+    COMMITTED = 1  # the leader: steps done
+    ORDERS = 2  # the leader, before it arrives: (step + 1) << 8 | bits that hold for that step
+    WISH_STOP = 3  # the captain
+    WISH_SNAPSHOT = 4  # the captain: how many it has wished for so far
+    SERVED_SNAPSHOT = 5  # the leader: the last wish that was ordered
+    EPOCH = 6  # the captain: the newest view proposed; another than one's own means: stop at a safe point
+    MENDED = 7  # the leader: the epoch for which the state is mended
+    SHADOW_FULL = 8  # the leader: 1 + the step whose state the shadow holds
+    SHADOW_SAVED = 9  # the clerk: the last SHADOW_FULL that needs no keeping
+    EVALUATED = 10  # the leader: 1 + the step that was evaluated last
+
+
+class Seat:
+    """Places in a seat, all written by the worker who has it."""
+
+    ARRIVED = 0
+    UNDO = 1
+    STEP = 2
+    BEATS = 3
+    WAITING = 4
+    REPLICAS = 5
+    BUSY_US = 6
