@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 HERE = Path(__file__).resolve().parent
 _SAMPLE_EVERY_S = 0.05
@@ -87,7 +88,7 @@ def _wait(process: subprocess.Popen[bytes], pss: _PeakPss | None) -> None:
         time.sleep(_SAMPLE_EVERY_S)
 
 
-def _text(file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
+def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace")
 

@@ -1,6 +1,6 @@
 """What is measured side by side, and the goals it is judged by. One contest is one name for `--only`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -11,16 +11,15 @@ import peers
 from cases import CASES
 from steady import WARM_UP_STEPS
 
-Quantities = Mapping[str, float]
 _RATE = "samples/s"
 
 
 @dataclass(frozen=True)
 class Side:
-    """One competitor: `measure(steps)` runs it once, and gives its quantities by name."""
+    """One competitor: `measure(steps)` runs it once, and gives one value for each of its quantities."""
 
-    name: str
-    measure: Callable[[int], Quantities]
+    quantities: tuple[str, ...]
+    measure: Callable[[int], Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def _steps_for(case: str, calibration_steps: int, seconds: float) -> int:
 
 
 def _side(name: str, measure: Callable[[str, int], float], case: str) -> Side:
-    return Side(name, lambda steps: {name: measure(case, steps)})
+    return Side((name,), lambda steps: [measure(case, steps)])
 
 
 _HOLDFAST, _HOLDFAST_ONE = "Holdfast, 2 workers", "Holdfast, 1 worker"
@@ -81,7 +80,7 @@ def _throughput(case: str, title: str, over_ddp: float, of_ceiling: float) -> Co
         *_against("share of the ceiling", _HOLDFAST, _CEILING, of_ceiling),
         *_against("one worker ÷ hand-written loop", _HOLDFAST_ONE, _LOOP, 0.97),
     )
-    units = {side.name: _RATE for side in sides}
+    units = {name: _RATE for side in sides for name in side.quantities}
     return Contest(title, sides, goals, partial(_steps_for, case, 40), units)
 
 
@@ -106,9 +105,9 @@ def _pair(
 def _start() -> Contest:
     names = holdfast, torchrun, ray = "Holdfast", "torchrun", "Ray Train"
     sides = (
-        Side(torchrun, lambda steps: {torchrun: peers.torchrun_start_s()}),
-        Side(holdfast, lambda steps: {holdfast: ours.first_step_s()}),
-        Side(ray, lambda steps: {ray: peers.ray_start_s()}),
+        Side((torchrun,), lambda steps: [peers.torchrun_start_s()]),
+        Side((holdfast,), lambda steps: [ours.first_step_s()]),
+        Side((ray,), lambda steps: [peers.ray_start_s()]),
     )
     goals = (
         Goal("time to first step ÷ torchrun's", holdfast, torchrun, "≤", 1.0),
@@ -127,7 +126,7 @@ def _memory() -> Contest:
 
 
 def _gigabytes(name: str, measure: Callable[[str, int], float], case: str) -> Side:
-    return Side(name, lambda steps: {name: measure(case, steps) / 1e9})
+    return Side((name,), lambda steps: [measure(case, steps) / 1e9])
 
 
 _STATE_BYTES = 83_623_000 * 3 * 4
@@ -138,9 +137,9 @@ _STALL, _NO_STALL = "longest stall, with one checkpoint", "longest stall, withou
 def _checkpoint() -> Contest:
     case = "mlp_1gb"
     sides = (
-        Side(_WITHOUT, lambda steps: _named(ours.without_checkpoint(case, steps), _WITHOUT, _NO_STALL)),
-        Side(_WITH, lambda steps: _named(ours.with_one_checkpoint(case, steps), _WITH, _STALL)),
-        Side(_COPY, lambda steps: {_COPY: peers.copy_s(_STATE_BYTES)}),
+        Side((_WITHOUT, _NO_STALL), partial(ours.without_checkpoint, case)),
+        Side((_WITH, _STALL), partial(ours.with_one_checkpoint, case)),
+        Side((_COPY,), lambda steps: [peers.copy_s(_STATE_BYTES)]),
     )
     goals = (
         Goal("samples/s over a minute with one checkpoint ÷ without", _WITH, _WITHOUT, "≥", 0.98),
@@ -160,16 +159,10 @@ _CHECKPOINT_STRETCH = 15
 """With the usual 4 s of work per repeat, a minute."""
 
 
-def _named(values: tuple[float, float], *names: str) -> Quantities:
-    return dict(zip(names, values, strict=True))
-
-
 CONTESTS: dict[str, Contest] = {
     "mlp_32": _throughput("mlp_32", "MLP 784-2048-2048-10, AdamW, batch 32 per worker", 1.8, 0.90),
     "mlp_128": _throughput("mlp_128", "MLP 784-2048-2048-10, AdamW, batch 128 per worker", 1.3, 0.97),
-    "bag_256": _throughput(
-        "bag_256", "EmbeddingBag(200000, 64)-128-2, AdamW, 20 ids, batch 256 per worker", 2.1, 0.92
-    ),
+    "bag_256": _throughput("bag_256", "EmbeddingBag(200000, 64)-128-2, AdamW, 20 ids, batch 256 per worker", 2.1, 0.92),
     "gpt_12": _throughput(
         "gpt_12", "GPT, 4 layers, 4 heads, 128 wide, context 64, AdamW, batch 12 per worker", 1.2, 0.97
     ),

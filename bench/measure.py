@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from commands import UnavailableError
-from contests import Contest, Goal, Quantities
+from contests import Contest, Goal, Side
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a contest gave: its rounds, and why sides are missing from them."""
+    """What a contest gave: the quantities of each round, and why some are missing."""
 
     contest: Contest
-    rounds: tuple[Quantities, ...]
+    rounds: tuple[Mapping[str, float], ...]
     missing: Mapping[str, str]
 
     def quantity(self, name: str) -> Spread | None:
@@ -43,24 +43,26 @@ def hold(name: str, contest: Contest, repeats: int, seconds: float) -> Outcome:
     for number in range(1, repeats + 1):
         found: dict[str, float] = {}
         for side in contest.sides:
-            if side.name in missing:
+            if side.quantities[0] in missing:
                 continue
+            print(f"{name} {number}/{repeats} {side.quantities[0]}", end=": ", file=sys.stderr, flush=True)
             try:
-                found |= side.measure(steps)
-                _tell(f"{name} {number}/{repeats} {side.name}: {found[side.name]:,.4g}")
-            except (UnavailableError, KeyError, ValueError) as error:
-                missing[side.name] = _why(error)
-                _tell(f"{name} {number}/{repeats} {side.name}: {missing[side.name]}")
+                values = _measured(side, steps)
+            except UnavailableError as error:
+                missing |= dict.fromkeys(side.quantities, str(error))
+                print(error, file=sys.stderr)
+            else:
+                found |= values
+                print(", ".join(f"{value:,.6g}" for value in values.values()), file=sys.stderr)
         rounds.append(found)
     return Outcome(contest, tuple(rounds), missing)
 
 
-def _why(error: Exception) -> str:
-    return str(error) if isinstance(error, UnavailableError) else f"no result to read: {error!r}"
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def _measured(side: Side, steps: int) -> dict[str, float]:
+    try:
+        return dict(zip(side.quantities, side.measure(steps), strict=True))
+    except (KeyError, ValueError) as error:
+        raise UnavailableError(f"it ran, but its result could not be read: {error!r}") from error
 
 
 def _spread(values: list[float]) -> Spread | None:

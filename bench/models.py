@@ -12,9 +12,7 @@ CHARACTERS, CONTEXT = 128, 64
 
 def mlp(hidden: Sequence[int] = (2048, 2048)) -> nn.Module:
     widths = [PIXELS, *hidden]
-    layers = [
-        layer for fan_in, fan_out in pairwise(widths) for layer in (nn.Linear(fan_in, fan_out), nn.ReLU())
-    ]
+    layers = [layer for fan_in, fan_out in pairwise(widths) for layer in (nn.Linear(fan_in, fan_out), nn.ReLU())]
     return nn.Sequential(*layers, nn.Linear(widths[-1], CLASSES))
 
 

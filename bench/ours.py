@@ -78,7 +78,7 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as home:
         command = _command(case, workers, steps, (*_NO_CHECKPOINTS, *sets))
         printed = output(command, {"HOLDFAST_HOME": home, **(environment or {})})
-    result: dict[str, Any] = json.loads(printed)
+    result: dict[str, Any] = json.loads(printed[f"\n{printed}".rindex("\n{") :])
     if result["steps"] != steps:
         raise UnavailableError(f"the run ended with {result['status']} after {result['steps']} steps")
     return result

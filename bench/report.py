@@ -36,11 +36,13 @@ def _goal_row(outcome: Outcome, goal: Goal) -> str:
     bound = "–" if goal.bound is None else f"{goal.sense} {goal.bound:g}"
     ratio = outcome.ratio(goal)
     if ratio is None:
-        reason = "; ".join(dict.fromkeys(outcome.missing.values())).replace("|", "/")
-        return f"| {goal.text} | {bound} | – | – | not measured: {reason} |"
-    return (
-        f"| {goal.text} | {bound} | {ratio.median:.2f} | {_range(ratio, '.2f')} | {_verdict(goal, ratio)} |"
-    )
+        return f"| {goal.text} | {bound} | – | – | not measured: {_why_missing(outcome, goal)} |"
+    return f"| {goal.text} | {bound} | {ratio.median:.2f} | {_range(ratio, '.2f')} | {_verdict(goal, ratio)} |"
+
+
+def _why_missing(outcome: Outcome, goal: Goal) -> str:
+    reasons = [outcome.missing[name] for name in (goal.under, goal.over) if name in outcome.missing]
+    return reasons[0].replace("|", "/")[:120]
 
 
 def _verdict(goal: Goal, ratio: Spread) -> str:

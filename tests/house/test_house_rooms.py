@@ -23,9 +23,7 @@ def test_names_say_something() -> None:
     assert not empty, "name these by what they do:\n" + "\n".join(empty)
 
 
-@pytest.mark.parametrize(
-    "name", ["utils", "run_utils", "ModelManager", "HelperThing", "misc", "_manager", "IOUtil"]
-)
+@pytest.mark.parametrize("name", ["utils", "run_utils", "ModelManager", "HelperThing", "misc", "_manager", "IOUtil"])
 def test_empty_names_are_found(name: str) -> None:
     assert says_nothing(name)
 

@@ -31,9 +31,7 @@ def test_most_functions_are_very_short() -> None:
 
 
 def test_what_is_counted() -> None:
-    (function,) = functions(
-        ast.parse("@cached\ndef __init__(self, a, /, b, *c, d=1, **e):\n    pass\n\n    pass")
-    )
+    (function,) = functions(ast.parse("@cached\ndef __init__(self, a, /, b, *c, d=1, **e):\n    pass\n\n    pass"))
     assert (lines(function), width(function)) == (4, 5)
 
 

@@ -94,9 +94,7 @@ def generate(rows: int, seed: int) -> AccessLog:
     log_odds = shared + draw.effects("user effect", num_users, 0.6)[user]
     clicked = draw.uniform("click") < 1 / (1 + np.exp(-log_odds))
     names = np.array([f"u{derive(seed, number) >> 24:010x}" for number in range(num_users)])
-    queries = [
-        " ".join(row[:length]) for row, length in zip(_WORDS[words].tolist(), used.sum(axis=1), strict=True)
-    ]
+    queries = [" ".join(row[:length]) for row, length in zip(_WORDS[words].tolist(), used.sum(axis=1), strict=True)]
     return AccessLog(names[user], _PAGES[page], time, queries, clicked.astype(np.int64), log_odds, shared)
 
 
@@ -151,7 +149,5 @@ def _auc(scores: Floats, clicked: NDArray[np.int64]) -> float:
     positives = int(clicked.sum())
     negatives = len(clicked) - positives
     if not positives or not negatives:
-        raise DataError(
-            f"an AUC needs clicked and unclicked rows, and {positives} of {len(clicked)} are clicked"
-        )
+        raise DataError(f"an AUC needs clicked and unclicked rows, and {positives} of {len(clicked)} are clicked")
     return float((ranks[clicked == 1].sum() - positives * (positives + 1) / 2) / (positives * negatives))

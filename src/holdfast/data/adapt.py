@@ -41,9 +41,7 @@ def as_dataset(thing: Any) -> Dataset:
 
 def _pair(thing: tuple[Any, ...]) -> tuple[Any, Any]:
     if len(thing) != 2:
-        raise DataError(
-            f"the data are a tuple of {len(thing)}, and only pairs are understood: give {_ACCEPTED}"
-        )
+        raise DataError(f"the data are a tuple of {len(thing)}, and only pairs are understood: give {_ACCEPTED}")
     return (thing, None) if _is_array(thing[1]) else thing
 
 
@@ -51,14 +49,8 @@ def _as_source(thing: Any) -> Source:
     for fits, adapt in _ADAPTERS:
         if fits(thing):
             return adapt(thing)
-    advice = (
-        "it can only be iterated over, and training needs its samples by index"
-        if _only_iterates(thing)
-        else ""
-    )
-    raise DataError(
-        f"data of type {type(thing).__name__} cannot be used{advice and f' ({advice})'}: give {_ACCEPTED}"
-    )
+    advice = "it can only be iterated over, and training needs its samples by index" if _only_iterates(thing) else ""
+    raise DataError(f"data of type {type(thing).__name__} cannot be used{advice and f' ({advice})'}: give {_ACCEPTED}")
 
 
 def _is_array(thing: Any) -> bool:

@@ -46,7 +46,5 @@ def _target_name(frame: Any) -> Any:
 def _numbers(frame: Any, name: Any) -> Any:
     values = frame[name].to_numpy()
     if values.dtype.kind not in "fiub":
-        raise DataError(
-            f"column `{name}` of the data frame holds {frame[name].dtype}, not numbers: encode or drop it"
-        )
+        raise DataError(f"column `{name}` of the data frame holds {frame[name].dtype}, not numbers: encode or drop it")
     return values

@@ -41,9 +41,7 @@ class ItemSource:
         try:
             item = self.items[index]
         except Exception as error:
-            raise DataError(
-                f"item {index} of the data set failed: {type(error).__name__}: {error}"
-            ) from error
+            raise DataError(f"item {index} of the data set failed: {type(error).__name__}: {error}") from error
         inputs, targets = _from_dict(item, index) if isinstance(item, Mapping) else _from_pair(item, index)
         return _numbers(inputs, index, target=False), _numbers(targets, index, target=True)
 
@@ -71,9 +69,7 @@ def _numbers(tree: Tree, index: int, target: bool) -> Tree:
     try:
         return map_leaves(lambda leaf: as_tensor(leaf, target), tree)
     except DataError as error:
-        raise DataError(
-            f"item {index} of the data set cannot be used: {error}; convert it in __getitem__"
-        ) from None
+        raise DataError(f"item {index} of the data set cannot be used: {error}; convert it in __getitem__") from None
 
 
 def _stack(trees: list[Tree], indices: list[int]) -> Tree:

@@ -50,9 +50,7 @@ class Permutation:
     def at(self, positions: Indices) -> Indices:
         """The samples at any positions, each within [0, n)."""
         if len(positions) and not 0 <= positions.min() <= positions.max() < self.n:
-            raise DataError(
-                f"positions {positions.min()} to {positions.max()} are not within the {self.n} samples"
-            )
+            raise DataError(f"positions {positions.min()} to {positions.max()} are not within the {self.n} samples")
         return self._walk(positions.astype(np.uint64))
 
     def _walk(self, values: Words) -> Indices:

@@ -13,9 +13,7 @@ import torch
 from holdfast.data.order import Indices
 from holdfast.errors import DataError
 
-Tree = (
-    Any  # a tensor, or dicts, tuples and lists of trees; as a recursive type it would need casts at every use
-)
+Tree = Any  # a tensor, or dicts, tuples and lists of trees; as a recursive type it would need casts at every use
 
 
 @runtime_checkable

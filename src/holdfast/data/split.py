@@ -32,9 +32,7 @@ def by_hash(hashes: Words, test: float = 0.2) -> tuple[Indices, Indices]:
         raise DataError(f"the test share must be between 0 and 1, not {test}")
     is_test = hashes < np.uint64(int(test * 2.0**64))
     if is_test.all():
-        raise DataError(
-            f"a test share of {test} leaves none of the {len(hashes)} samples to learn from: lower it"
-        )
+        raise DataError(f"a test share of {test} leaves none of the {len(hashes)} samples to learn from: lower it")
     return np.flatnonzero(~is_test), np.flatnonzero(is_test)
 
 

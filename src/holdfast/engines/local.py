@@ -37,9 +37,7 @@ class LocalProcess:
 
 
 class LocalEngine:
-    def start(
-        self, arguments: Sequence[str], log: Path, threads: int, inherited: Sequence[int]
-    ) -> LocalProcess:
+    def start(self, arguments: Sequence[str], log: Path, threads: int, inherited: Sequence[int]) -> LocalProcess:
         # One pool of threads per process: what each library would start for itself is fixed before it is loaded.
         pools = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         environment = {**_KEEP_FREED_MEMORY, **os.environ, **pools, "PYTHONUNBUFFERED": "1"}
@@ -56,7 +54,5 @@ class LocalEngine:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise ResourceError(
-                f"a worker could not be started: {error.strerror}; see `holdfast doctor`"
-            ) from error
+            raise ResourceError(f"a worker could not be started: {error.strerror}; see `holdfast doctor`") from error
         return LocalProcess(child)

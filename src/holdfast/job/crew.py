@@ -45,9 +45,5 @@ class CrewSpec(Spec):
     """Workers and patience with them. Cannot change the model."""
 
     workers: WorkersField = Field(default=Workers(1, 1), description='Processes: `3`, or `"2:6"` for bounds')
-    restarts: Whole = Field(
-        default=10, description="Deaths of workers that are made good before the run gives up"
-    )
-    patience_s: Positive = Field(
-        default=60.0, description="Seconds without progress after which a worker is hung"
-    )
+    restarts: Whole = Field(default=10, description="Deaths of workers that are made good before the run gives up")
+    patience_s: Positive = Field(default=60.0, description="Seconds without progress after which a worker is hung")

@@ -30,9 +30,7 @@ def resolve(use: str, base_dir: Path) -> Any:
     """The object that an import path points to; files and packages are looked for in `base_dir`, too."""
     place, _, attr = use.rpartition(":")
     if place == LIVE:
-        raise JobError(
-            f"`{use}` was a Python object, which no import can find again: pass it again from Python"
-        )
+        raise JobError(f"`{use}` was a Python object, which no import can find again: pass it again from Python")
     if not place or not attr:
         raise JobError(f"`{use}` is not an import path: write `package.module:attr` or `path/file.py:attr`")
     module = _from_file(use, base_dir / place) if place.endswith(".py") else _from_path(use, place, base_dir)
@@ -97,9 +95,7 @@ def _from_path(use: str, name: str, base_dir: Path) -> ModuleType:
         missing = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
         if missing is None or not f"{name}.".startswith(f"{missing}."):
             raise
-    raise JobError(
-        f"there is no module `{missing}` for `{use}`, neither installed nor in {base_dir}"
-    ) from None
+    raise JobError(f"there is no module `{missing}` for `{use}`, neither installed nor in {base_dir}") from None
 
 
 def _attribute(use: str, module: ModuleType, attr: str) -> Any:

@@ -33,9 +33,7 @@ def _from_toml(path: Path, assignments: Iterable[str]) -> Job:
 def _existing(path: Path) -> Path:
     if path.exists():
         return path
-    beside = [
-        str(path.with_name(other.name)) for other in path.parent.glob("*") if other.suffix in (".toml", ".py")
-    ]
+    beside = [str(path.with_name(other.name)) for other in path.parent.glob("*") if other.suffix in (".toml", ".py")]
     raise JobError(f"there is no job file `{path}`{hint(str(path), beside)}")
 
 

@@ -21,18 +21,14 @@ class Optimizer(Spec):
 
     lr: NotNegative = Field(default=1e-3, description="Learning rate at the schedule's highest point")
     weight_decay: NotNegative = Field(default=0.0, description="Decay of the weights towards zero")
-    groups: tuple[Group, ...] = Field(
-        default=(), description="Exceptions by parameter name; first match wins"
-    )
+    groups: tuple[Group, ...] = Field(default=(), description="Exceptions by parameter name; first match wins")
 
 
 class Adam(Optimizer):
     """Adam; its weight decay is added to the gradient."""
 
     kind: Literal["adam"] = Field(default="adam", description="Which optimizer")
-    betas: tuple[Decay, Decay] = Field(
-        default=(0.9, 0.999), description="Memory of the mean and of the square"
-    )
+    betas: tuple[Decay, Decay] = Field(default=(0.9, 0.999), description="Memory of the mean and of the square")
     eps: Positive = Field(default=1e-8, description="Added to the denominator")
 
 
@@ -41,9 +37,7 @@ class AdamW(Optimizer):
 
     kind: Literal["adamw"] = Field(default="adamw", description="Which optimizer")
     weight_decay: NotNegative = Field(default=0.01, description="Decay of the weights towards zero")
-    betas: tuple[Decay, Decay] = Field(
-        default=(0.9, 0.999), description="Memory of the mean and of the square"
-    )
+    betas: tuple[Decay, Decay] = Field(default=(0.9, 0.999), description="Memory of the mean and of the square")
     eps: Positive = Field(default=1e-8, description="Added to the denominator")
 
 

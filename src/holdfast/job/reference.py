@@ -112,9 +112,7 @@ def _errors() -> Iterator[type[HoldfastError]]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [
-        " | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, ["---"] * len(heads), *rows)
-    ]
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, ["---"] * len(heads), *rows)]
     return "".join(f"| {line} |\n" for line in lines)
 
 

@@ -65,9 +65,7 @@ def _findings(error: ValidationError, root: type[BaseModel]) -> list[Finding]:
         owner, path = _place(root, details["loc"])
         word = str(details["loc"][-1]) if details["loc"] else ""
         context = details.get("ctx", {})
-        found.append(
-            Finding(details["type"], path, word, details["input"], context, details["msg"], owner, root)
-        )
+        found.append(Finding(details["type"], path, word, details["input"], context, details["msg"], owner, root))
     return found
 
 

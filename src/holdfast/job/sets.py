@@ -42,9 +42,7 @@ def _assign(fields: dict[str, Any], path: list[str], value: Any) -> None:
     for depth, name in enumerate(path[:-1]):
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise JobError(
-                f"`{'.'.join(path)}` cannot be set: `{'.'.join(path[: depth + 1])}` is not a table"
-            )
+            raise JobError(f"`{'.'.join(path)}` cannot be set: `{'.'.join(path[: depth + 1])}` is not a table")
     table[path[-1]] = value
     table.pop(INSTEAD_OF.get(".".join(path), ""), None)
 

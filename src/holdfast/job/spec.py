@@ -36,9 +36,7 @@ class Spec(BaseModel):
     def _switch_off(cls, fields: Any) -> Any:
         if not isinstance(fields, dict):
             return fields
-        return {
-            name: None if value == OFF and cls.may_be_off(name) else value for name, value in fields.items()
-        }
+        return {name: None if value == OFF and cls.may_be_off(name) else value for name, value in fields.items()}
 
     @classmethod
     def may_be_off(cls, name: str) -> bool:

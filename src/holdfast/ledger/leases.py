@@ -38,9 +38,7 @@ def release(connection: Connection, name: str, holder: str, term: int) -> bool:
     return _swap(connection, name, holder, term, _NOBODY, 0.0)
 
 
-def _swap(
-    connection: Connection, name: str, holder: str, term: int, next_holder: str, expires: float
-) -> bool:
+def _swap(connection: Connection, name: str, holder: str, term: int, next_holder: str, expires: float) -> bool:
     held = (leases.c.name == name, leases.c.holder == holder, leases.c.term == term)
     statement = update(leases).where(*held).values(holder=next_holder, expires=expires)
     return connection.execute(statement).rowcount == 1

@@ -47,15 +47,11 @@ def _target(use: str, base_dir: Path) -> object:
 
 def _copied(use: str, module: nn.Module, args: Mapping[str, Any]) -> nn.Module:
     if args:
-        raise JobError(
-            f"model `{use}` is already built, so model.args cannot change it; remove {_listed(args)}"
-        )
+        raise JobError(f"model `{use}` is already built, so model.args cannot change it; remove {_listed(args)}")
     try:
         return copy.deepcopy(module)
     except Exception as error:
-        raise ModelError(
-            f"model `{use}` cannot be copied: {_cause(error)}; give its class instead"
-        ) from error
+        raise ModelError(f"model `{use}` cannot be copied: {_cause(error)}; give its class instead") from error
 
 
 def _called(use: str, factory: object, args: Mapping[str, Any], info: Mapping[str, Any]) -> object:
@@ -90,9 +86,7 @@ def _completed(
     required = [n for n, p in named.items() if p.default is p.empty and n not in args]
     for name in required:
         if name not in known:
-            raise JobError(
-                f"model `{use}` needs `{name}`, which the dataset does not give; add it to model.args"
-            )
+            raise JobError(f"model `{use}` needs `{name}`, which the dataset does not give; add it to model.args")
     return {**args, **{name: known[name] for name in required}}
 
 

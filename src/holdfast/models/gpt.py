@@ -20,9 +20,7 @@ class GPT(nn.Module):
     ) -> None:
         super().__init__()
         if width % heads:
-            raise ModelError(
-                f"gpt: width {width} is not a multiple of heads {heads}; choose width {heads} × n"
-            )
+            raise ModelError(f"gpt: width {width} is not a multiple of heads {heads}; choose width {heads} × n")
         self.context = context
         self.tokens = nn.Embedding(vocabulary_size, width)
         self.positions = nn.Embedding(context, width)
@@ -35,9 +33,7 @@ class GPT(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         length = ids.shape[1]
         if length > self.context:
-            raise ModelError(
-                f"gpt: {length} tokens at once, but context is {self.context}; raise model.args.context"
-            )
+            raise ModelError(f"gpt: {length} tokens at once, but context is {self.context}; raise model.args.context")
         hidden = self.drop(self.tokens(ids) + self.positions.weight[:length])
         # The head is the embedding itself, not a second module sharing its parameter: one name, one gradient.
         scores: Tensor = functional.linear(self.norm(self.blocks(hidden)), self.tokens.weight)

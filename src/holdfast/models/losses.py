@@ -44,9 +44,7 @@ def sum_and_count(value: LossValue, num_samples: int) -> tuple[Tensor, int]:
         total, count = value
         return total, int(count)
     if not isinstance(value, Tensor):
-        raise ModelError(
-            f"the loss gave a {type(value).__name__}; return a tensor: one loss per sample, or their mean"
-        )
+        raise ModelError(f"the loss gave a {type(value).__name__}; return a tensor: one loss per sample, or their mean")
     if value.ndim == 0:
         return value * num_samples, num_samples
     return value.sum(), value.numel()
@@ -97,9 +95,7 @@ _LOSS_OF_TASK = {
 
 def _of_task(task: str | None) -> str:
     if task is None:
-        raise JobError(
-            'train.loss is "auto", but the dataset does not say its task; name a loss: ' + ", ".join(LOSSES)
-        )
+        raise JobError('train.loss is "auto", but the dataset does not say its task; name a loss: ' + ", ".join(LOSSES))
     if task not in _LOSS_OF_TASK:
         raise JobError(f"unknown task `{task}` of the dataset{hint(task, _LOSS_OF_TASK)}")
     return _LOSS_OF_TASK[task]
@@ -110,21 +106,16 @@ def _users(use: str, found: object) -> Loss:
     if not callable(loss):
         raise JobError(f"loss `{use}` is a {type(loss).__name__}; give a function of (outputs, targets)")
     if getattr(loss, "reduction", None) == "sum":
-        raise JobError(
-            f"loss `{use}` sums over its samples without counting them; use reduction='none' or 'mean'"
-        )
+        raise JobError(f"loss `{use}` sums over its samples without counting them; use reduction='none' or 'mean'")
     if isinstance(loss, nn.Module) and any(True for _ in loss.parameters()):
-        raise ModelError(
-            f"loss `{use}` has parameters of its own, which would not be trained; move them to the model"
-        )
+        raise ModelError(f"loss `{use}` has parameters of its own, which would not be trained; move them to the model")
     return loss
 
 
 def _labels(targets: Tensor) -> Tensor:
     if targets.is_floating_point() and not torch.equal(targets, targets.round()):
         raise DataError(
-            "cross_entropy needs whole-number class targets, but some are fractions; "
-            'for quantities use loss = "mse"'
+            'cross_entropy needs whole-number class targets, but some are fractions; for quantities use loss = "mse"'
         )
     return targets.long()
 

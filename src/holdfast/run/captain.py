@@ -10,6 +10,7 @@ worker is left out only once its process has ended, so nobody outside the view c
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from holdfast.run.view import View
 
@@ -113,7 +114,7 @@ class Note:
 class End:
     """The run is over; `status` is finished, stopped or failed, the last with the reason."""
 
-    status: str
+    status: Literal["finished", "stopped", "failed"]
     error: str | None = None
 
 
@@ -260,7 +261,7 @@ class Captain:
         taken = {member.seat for member in self.members.values()}
         return next(seat for seat in range(self.terms.seats) if seat not in taken)
 
-    def _end(self, status: str, error: str | None = None) -> End:
+    def _end(self, status: Literal["finished", "stopped", "failed"], error: str | None = None) -> End:
         self.ended = True
         return End(status, error)
 

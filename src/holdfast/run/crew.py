@@ -222,7 +222,10 @@ class Crew:
         patience_s = self._captain.terms.patience_s
         stuck = self.gauges.stuck(self.view.members, patience_s, time.monotonic())
         return [
-            (worker, f"worker {worker} made no progress for {patience_s:g} s (crew.patience_s), so it is killed")
+            (
+                worker,
+                f"worker {worker} made no progress for {patience_s:g} s (crew.patience_s), so it is killed",
+            )
             for worker in stuck
         ]
 

@@ -116,9 +116,7 @@ class Gauges:
         for part in self.layout["sections"]:
             if part["name"] == "history":
                 size = _WORD * len(HISTORY) * step
-                found.append(
-                    Section("history", "F64", (step, len(HISTORY)), self.arena.bytes_at(part["offset"], size))
-                )
+                found.append(Section("history", "F64", (step, len(HISTORY)), self.arena.bytes_at(part["offset"], size)))
             else:
                 data = self.arena.bytes_at(part["offset"] + distance, part["bytes"])
                 found.append(Section(part["name"], part["dtype"], tuple(part["shape"]), data))

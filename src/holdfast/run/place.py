@@ -37,6 +37,10 @@ class RunPlace:
     def key(self) -> str:
         return (self.root / "key").read_text()
 
+    @property
+    def log_of_captain(self) -> Path:
+        return self.logs / "captain.log"
+
     def log_of(self, worker: int) -> Path:
         return self.logs / f"worker-{worker}.log"
 

@@ -32,7 +32,9 @@ class Record:
     def saved(self, info: CheckpointInfo) -> None:
         self._ledger.record_checkpoint(self._run, info)
         size = f"{info.bytes / 2**20:.1f} MiB"
-        self._ledger.add_event(self._run, "checkpoint", f"checkpoint of step {info.step} saved ({size})", step=info.step)
+        self._ledger.add_event(
+            self._run, "checkpoint", f"checkpoint of step {info.step} saved ({size})", step=info.step
+        )
 
     def not_saved(self, error: HoldfastError) -> None:
         self._ledger.add_event(self._run, "checkpoint_failed", str(error))

@@ -66,13 +66,10 @@ class Session:
     def execute(self) -> dict[str, Any]:
         """The result of the run, whatever its status. Leaves no process behind in any case."""
         lease = RunLease(self._ledger, self._start.run)
-        self.place.prepare(self._job)
         curves = CurveWriter(self.place.curves)
         self._record = Record(self._ledger, self._start.run, curves)
         meta = {"fingerprint": self._job.fingerprint, "run": self._start.run}
-        self._clerk = Clerk(
-            self.place, self._job.checkpoint, meta, self._record.saved, self._record.not_saved
-        )
+        self._clerk = Clerk(self.place, self._job.checkpoint, meta, self._record.saved, self._record.not_saved)
         descriptor = create(self._start.run)
         try:
             os.ftruncate(descriptor, PAGE)

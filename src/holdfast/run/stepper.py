@@ -65,7 +65,9 @@ class Tools:
 class Stepper:
     """Steps for one worker in one seat. `heartbeat` is called while waiting and may raise."""
 
-    def __init__(self, tools: Tools, seat: int, report: Callable[[dict[str, Any]], None], heartbeat: Callable[[], None]) -> None:
+    def __init__(
+        self, tools: Tools, seat: int, report: Callable[[dict[str, Any]], None], heartbeat: Callable[[], None]
+    ) -> None:
         self._tools = tools
         self._job = tools.work.job
         self._steps = tools.work.steps

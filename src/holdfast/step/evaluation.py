@@ -64,7 +64,5 @@ class Evaluation:
 
     def alone(self) -> dict[str, Any]:
         """All metrics, computed by this process alone."""
-        parts = [
-            self.judge(at, min(at + self._chunk, self.rows)) for at in range(0, self.rows, self._chunk)
-        ]
+        parts = [self.judge(at, min(at + self._chunk, self.rows)) for at in range(0, self.rows, self._chunk)]
         return compute(self._names, self._task or "", torch.cat(parts).numpy())

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from holdfast.step.memory import Memory
 
-
 Rows = Tensor
 
 

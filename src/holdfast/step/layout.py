@@ -136,16 +136,14 @@ class Layout:
         return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
-def shapes_of(
-    model: nn.Module, optimizer: AnyOptimizer, state_slots: int, whole: Any | None
-) -> Shapes:
+def shapes_of(model: nn.Module, optimizer: AnyOptimizer, state_slots: int, whole: Any | None) -> Shapes:
     """Lay out a model; `whole` is the whole-tensor rule, if the job uses one."""
     parameters = dict(model.named_parameters())
     for name, parameter in parameters.items():
         if parameter.dtype != torch.float32:
             raise ModelError(
                 f"parameter '{name}' is {parameter.dtype}: parameters must be float32; "
-                "for speed in bfloat16 set train.precision = \"bf16\" and leave the model in float32"
+                'for speed in bfloat16 set train.precision = "bf16" and leave the model in float32'
             )
     moving = {name: p for name, p in parameters.items() if p.requires_grad}
     if not moving:
@@ -158,9 +156,7 @@ def shapes_of(
         states, state_length = _mirrors(trainable, state_slots, length), state_slots * length
     else:
         states, state_length = _own_states(trainable, moving, whole)
-    return Shapes(
-        trainable, frozen, buffers, states, pieces, length, frozen_length, buffer_bytes, state_length
-    )
+    return Shapes(trainable, frozen, buffers, states, pieces, length, frozen_length, buffer_bytes, state_length)
 
 
 def layout_of(shapes: Shapes, room: Room) -> Layout:
@@ -263,9 +259,7 @@ def _buffers(model: nn.Module) -> tuple[tuple[Entry, ...], int]:
 
 def _mirrors(trainable: Sequence[Entry], slots: int, length: int) -> tuple[tuple[Entry, ...], ...]:
     return tuple(
-        tuple(
-            Entry(f"{k}", entry.shape, k * length + entry.offset, entry.size) for k in range(slots)
-        )
+        tuple(Entry(f"{k}", entry.shape, k * length + entry.offset, entry.size) for k in range(slots))
         for entry in trainable
     )
 

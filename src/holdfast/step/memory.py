@@ -106,9 +106,9 @@ class Memory:
     def buffers(self, section: str = "buffers") -> dict[str, Tensor]:
         """The model's buffers as committed, or as the next step will have them ("next_buffers")."""
         return {
-            entry.name: self._at(
-                self.layout.at[section] + entry.offset, getattr(torch, entry.dtype), entry.size
-            ).view(entry.shape)
+            entry.name: self._at(self.layout.at[section] + entry.offset, getattr(torch, entry.dtype), entry.size).view(
+                entry.shape
+            )
             for entry in self.layout.shapes.buffers
         }
 
@@ -144,9 +144,7 @@ class Memory:
     def pieces(self) -> list[PieceViews]:
         shapes, at = self.layout.shapes, self.layout.at
         parameters_shadow = self._at(at["shadow"], torch.float32, shapes.length)
-        state_shadow = self._at(
-            at["shadow"] + at["state"] - at["parameters"], torch.float32, shapes.state_length
-        )
+        state_shadow = self._at(at["shadow"] + at["state"] - at["parameters"], torch.float32, shapes.state_length)
         views = []
         for piece in shapes.pieces:
             places = piece_states(shapes, piece)

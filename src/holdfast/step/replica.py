@@ -25,7 +25,9 @@ _INITIAL, _TRAINING = 1, 2
 class ReplicaWork:
     """Computes replicas of one job in one process. It reads the committed state and writes only to the slot."""
 
-    def __init__(self, model: nn.Module, loss: Loss, source: Source, train: TrainSpec, memory: Memory, sink: Sink) -> None:
+    def __init__(
+        self, model: nn.Module, loss: Loss, source: Source, train: TrainSpec, memory: Memory, sink: Sink
+    ) -> None:
         self.order = Order(len(source), train.batch, derive(train.seed, 3), train.last_batch)
         self._model = model.train()
         self._loss = loss
@@ -53,9 +55,7 @@ class ReplicaWork:
         except HoldfastError as error:
             raise type(error)(f"{error} ({_where(step, replica, samples)})") from error
         except Exception as error:
-            raise ModelError(
-                f"{type(error).__name__}: {error} ({_where(step, replica, samples)})"
-            ) from error
+            raise ModelError(f"{type(error).__name__}: {error} ({_where(step, replica, samples)})") from error
         self.busy_s += time.perf_counter() - start
 
     def _compute(self, step: int, replica: int, samples: Indices, slot: int, adding: bool) -> None:

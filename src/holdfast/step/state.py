@@ -75,9 +75,7 @@ def sections(layout: Layout, step: int) -> list[dict[str, Any]]:
     found += [_section(f"model.{e.name}", e, at["frozen"] + 4 * e.offset) for e in shapes.frozen]
     found += [_section(f"model.{e.name}", e, at["buffers"] + e.offset) for e in shapes.buffers]
     for owner, states in zip(shapes.trainable, shapes.states, strict=True):
-        found += [
-            _section(f"optimizer.{e.name}.{owner.name}", e, at["state"] + 4 * e.offset) for e in states
-        ]
+        found += [_section(f"optimizer.{e.name}.{owner.name}", e, at["state"] + 4 * e.offset) for e in states]
     history = Entry("history", (step, len(HISTORY)), 0, step * len(HISTORY), "float64")
     return [*found, _section("history", history, at["history"])]
 

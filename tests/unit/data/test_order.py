@@ -65,9 +65,7 @@ def test_consecutive_samples_are_not_correlated() -> None:
     st.integers(0, 60),
     st.sampled_from(["partial", "drop"]),
 )
-def test_shares_of_the_replicas_are_the_batch(
-    n: int, batch: int, replicas: int, step: int, last: LastBatch
-) -> None:
+def test_shares_of_the_replicas_are_the_batch(n: int, batch: int, replicas: int, step: int, last: LastBatch) -> None:
     if last == "drop" and n < batch:
         return
     order = Order(n, batch, 7, last)

@@ -242,9 +242,7 @@ def test_data_by_import_path(tmp_path: Path) -> None:
         load("mine.py:pair", {"n": 6}, tmp_path)
     with pytest.raises(JobError, match=r"data.args.nn is unknown to `mine.py:made`; did you mean `n`?"):
         load("mine.py:made", {"nn": 6}, tmp_path)
-    with pytest.raises(
-        DataError, match=r"`mine.py:broken` failed: ValueError: no such bucket \(.*mine.py:6\)"
-    ):
+    with pytest.raises(DataError, match=r"`mine.py:broken` failed: ValueError: no such bucket \(.*mine.py:6\)"):
         load("mine.py:broken", {}, tmp_path)
 
 
@@ -258,9 +256,7 @@ def test_live_objects(tmp_path: Path) -> None:
 def test_unknown_names_come_with_a_hint() -> None:
     with pytest.raises(JobError, match=r"unknown data `digit`; did you mean `digits`?"):
         load("digit", {}, HERE)
-    with pytest.raises(
-        JobError, match=r"data.args.contxt is unknown to `stdlib_text`; did you mean `context`?"
-    ):
+    with pytest.raises(JobError, match=r"data.args.contxt is unknown to `stdlib_text`; did you mean `context`?"):
         load("stdlib_text", {"contxt": 3}, HERE)
     with pytest.raises(JobError, match=r"data.args of `csv`: missing a required argument: 'path'"):
         load("csv", {}, HERE)

@@ -26,9 +26,7 @@ def test_other_samples_do_not_matter(names: list[str], random: Random) -> None:
     random.shuffle(shuffled)
     _, alone = by_hash(uids(names + companions))
     _, among = by_hash(uids(shuffled + NAMES[30:60]))
-    assert {(names + companions)[row] for row in alone} == {
-        shuffled[row] for row in among if row < len(shuffled)
-    }
+    assert {(names + companions)[row] for row in alone} == {shuffled[row] for row in among if row < len(shuffled)}
 
 
 def test_nothing_to_learn_from_is_refused() -> None:

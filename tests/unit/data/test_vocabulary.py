@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from holdfast.data.vocabulary import UNKNOWN, Vocabulary, pad
 from holdfast.errors import DataError
 
-TEXTS = st.lists(
-    st.lists(st.sampled_from(["red", "blue", "green", "tiny"]), max_size=5).map(" ".join), max_size=8
-)
+TEXTS = st.lists(st.lists(st.sampled_from(["red", "blue", "green", "tiny"]), max_size=5).map(" ".join), max_size=8)
 
 
 def test_frequent_words_first_and_ties_by_the_alphabet() -> None:

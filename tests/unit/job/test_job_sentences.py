@@ -47,8 +47,7 @@ SENTENCES = [
     ({"epochs": 3}, "train has both steps = 10 and epochs = 3: give one of them"),
     (
         {"replicas": 100},
-        "train has replicas = 100 for batch = 64, so some would get no sample: "
-        "lower `replicas` or raise `batch`",
+        "train has replicas = 100 for batch = 64, so some would get no sample: lower `replicas` or raise `batch`",
     ),
     (
         {"workers": 9},
@@ -61,8 +60,7 @@ SENTENCES = [
     ),
     (
         {"schedule": {"warmup_steps": 20}},
-        "schedule.warmup_steps = 20 leaves nothing of train.steps = 10: "
-        "warm up for fewer steps or train for more",
+        "schedule.warmup_steps = 20 leaves nothing of train.steps = 10: warm up for fewer steps or train for more",
     ),
     (
         {"optimizer": {"kind": "sgd", "nesterov": True}},

@@ -9,9 +9,7 @@ JOB = Job(model="cnn", data="digits", steps=10, model_args={"width": 8})
 
 
 def test_values_are_toml_or_bare_words() -> None:
-    job = JOB.with_sets(
-        ["train.batch=32", "optimizer.lr = 0.5", "model.use=mlp", "model.args.deep=true", 'name="a=b"']
-    )
+    job = JOB.with_sets(["train.batch=32", "optimizer.lr = 0.5", "model.use=mlp", "model.args.deep=true", 'name="a=b"'])
     assert (job.train.batch, job.optimizer.lr, job.model.use, job.name) == (32, 0.5, "mlp", "a=b")
     assert job.model.args == {"width": 8, "deep": True}
     assert JOB.train.batch == 64

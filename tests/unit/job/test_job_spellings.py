@@ -75,9 +75,7 @@ def test_groups_read_well_in_python() -> None:
     assert job.optimizer == optimizer
 
 
-@pytest.mark.parametrize(
-    ("written", "bounds"), [(3, (3, 3)), ("3", (3, 3)), ("2:6", (2, 6)), (Workers(1, 4), (1, 4))]
-)
+@pytest.mark.parametrize(("written", "bounds"), [(3, (3, 3)), ("3", (3, 3)), ("2:6", (2, 6)), (Workers(1, 4), (1, 4))])
 def test_workers(written: object, bounds: tuple[int, int]) -> None:
     workers = Workers.parse(written)
     assert (workers.min, workers.max, workers.start) == (*bounds, bounds[1])

@@ -28,9 +28,7 @@ def test_what_is_written_is_read(tmp_path):
 def test_a_section_longer_than_a_chunk_is_read_in_place(tmp_path):
     array = np.arange((layout.CHUNK_BYTES * 2 + 800) // 8, dtype=np.float64)
     told = []
-    info = checkpoints.write(
-        tmp_path, 1, [Section("x", "F64", array.shape, memoryview(array))], {}, told.append
-    )
+    info = checkpoints.write(tmp_path, 1, [Section("x", "F64", array.shape, memoryview(array))], {}, told.append)
     back = np.zeros_like(array)
     with Reader(info.path) as reader:
         assert len(reader.sections["x"].crc32) == 3

@@ -12,9 +12,7 @@ accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_ac
 def read(directory):
     events = accumulator.EventAccumulator(str(directory), size_guidance={accumulator.SCALARS: 0})
     events.Reload()
-    return {
-        tag: [(e.step, e.value, e.wall_time) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]
-    }
+    return {tag: [(e.step, e.value, e.wall_time) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
 
 def test_tensorboard_reads_what_was_written(tmp_path):
@@ -53,9 +51,7 @@ def test_what_no_float32_can_hold_is_written_as_near_as_can_be(tmp_path):
 
 
 @settings(max_examples=15, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(width=32, allow_nan=False), st.integers(0, 2**62)), min_size=1, max_size=20)
-)
+@given(st.lists(st.tuples(st.floats(width=32, allow_nan=False), st.integers(0, 2**62)), min_size=1, max_size=20))
 def test_any_points_come_back(tmp_path_factory, points):
     directory = tmp_path_factory.mktemp("curves")
     points = sorted(points, key=lambda point: point[1])

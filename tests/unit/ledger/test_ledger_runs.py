@@ -9,9 +9,7 @@ from holdfast.ledger.checkpoints import CheckpointInfo
 
 
 def add_run(ledger, name, **changes):
-    created = ledger.create_run(
-        name, job={}, fingerprint="f", environment={}, workers=1, steps_total=1, **changes
-    )
+    created = ledger.create_run(name, job={}, fingerprint="f", environment={}, workers=1, steps_total=1, **changes)
     return created.id
 
 

@@ -13,9 +13,7 @@ from holdfast.ledger.database import connect, reading, writing
 
 def definitions(path):
     with sqlite3.connect(path) as connection:
-        rows = connection.execute(
-            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        ).fetchall()
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     connection.close()
     return sorted((kind, name, "".join(sql.split())) for kind, name, sql in rows)
 

@@ -113,9 +113,7 @@ def test_a_gpt_never_looks_ahead():
 
 def test_a_gpt_minds_the_order_of_its_tokens():
     model = build("gpt", {}, SAMPLES["gpt"][0], HERE)
-    assert not torch.allclose(
-        model(torch.tensor([[1, 2, 3]]))[0, -1], model(torch.tensor([[2, 1, 3]]))[0, -1]
-    )
+    assert not torch.allclose(model(torch.tensor([[1, 2, 3]]))[0, -1], model(torch.tensor([[2, 1, 3]]))[0, -1])
 
 
 def test_a_gpt_has_its_head_tied():

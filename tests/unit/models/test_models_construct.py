@@ -60,16 +60,12 @@ def test_an_instance_that_cannot_be_copied_is_named(tmp_path):
 
 
 def test_a_file_beside_the_job_is_imported(tmp_path):
-    (tmp_path / "nets.py").write_text(
-        "from torch import nn\ndef net(n_features): return nn.Linear(n_features, 2)\n"
-    )
+    (tmp_path / "nets.py").write_text("from torch import nn\ndef net(n_features): return nn.Linear(n_features, 2)\n")
     assert build("nets.py:net", {}, INFO, tmp_path).in_features == 4
 
 
 def test_an_installed_module_is_imported(tmp_path):
-    assert isinstance(
-        build("torch.nn:Linear", {"in_features": 3, "out_features": 2}, INFO, tmp_path), nn.Linear
-    )
+    assert isinstance(build("torch.nn:Linear", {"in_features": 3, "out_features": 2}, INFO, tmp_path), nn.Linear)
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,7 @@ def test_cross_entropy_takes_class_numbers_of_any_type(dtype):
 
 def test_cross_entropy_takes_probabilities():
     outputs, targets = torch.randn(6, 4), torch.rand(6, 4).softmax(-1)
-    torch.testing.assert_close(
-        mean_loss("cross_entropy", outputs, targets), functional.cross_entropy(outputs, targets)
-    )
+    torch.testing.assert_close(mean_loss("cross_entropy", outputs, targets), functional.cross_entropy(outputs, targets))
 
 
 def test_cross_entropy_finds_the_classes_of_sequences_last_or_second():
@@ -88,9 +86,7 @@ def test_ignored_tokens_are_neither_summed_nor_counted():
     targets[0, 2:] = -100
     total, count = sum_and_count(LOSSES["cross_entropy"](outputs, targets), 2)
     assert count == 7
-    torch.testing.assert_close(
-        total / count, functional.cross_entropy(outputs.flatten(0, 1), targets.flatten())
-    )
+    torch.testing.assert_close(total / count, functional.cross_entropy(outputs.flatten(0, 1), targets.flatten()))
 
 
 @settings(deadline=None, max_examples=40)

@@ -28,9 +28,7 @@ def test_classification_equals_sklearn(seed, n, num_classes):
     assert got["accuracy"] == reference.accuracy_score(y, guess)
     assert got["log_loss"] == pytest.approx(reference.log_loss(y, p))
     assert got["f1"] == pytest.approx(reference.f1_score(y, guess, average="macro", zero_division=0))
-    assert got["precision"] == pytest.approx(
-        reference.precision_score(y, guess, average="macro", zero_division=0)
-    )
+    assert got["precision"] == pytest.approx(reference.precision_score(y, guess, average="macro", zero_division=0))
     assert got["recall"] == pytest.approx(reference.recall_score(y, guess, average="macro", zero_division=0))
     assert got["confusion"] == reference.confusion_matrix(y, guess).tolist()
     assert got["auc"] == pytest.approx(reference.roc_auc_score(y, p, multi_class="ovr"), abs=1e-12)
@@ -204,9 +202,7 @@ def test_outputs_that_are_not_finite_are_named(bad):
 
 
 def test_a_label_that_is_no_class_is_named():
-    with pytest.raises(
-        DataError, match="sample 1 of the test part has the label 2, but the classes are 0 to 1"
-    ):
+    with pytest.raises(DataError, match="sample 1 of the test part has the label 2, but the classes are 0 to 1"):
         compute([], "binary", np.array([[1.0, 1.0], [0.0, 2.0]]))
 
 

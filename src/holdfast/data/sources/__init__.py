@@ -28,9 +28,7 @@ class Entry:
 
 
 SOURCES: dict[str, Entry] = {
-    "access_log": Entry(
-        "clicks in a (by default synthetic) access log, users split by hash; binary", "access_log"
-    ),
+    "access_log": Entry("clicks in a (by default synthetic) access log, users split by hash; binary", "access_log"),
     "breast_cancer": Entry("569 tumours, 30 measurements; binary", "breast_cancer"),
     "csv": Entry("a file of numbers with a header: `path`, `target`", "csv"),
     "diabetes": Entry("442 patients, 10 measurements; regression", "diabetes"),
@@ -62,9 +60,7 @@ def _with_path(args: Mapping[str, Any], base_dir: Path) -> dict[str, Any]:
 def _make(use: str, maker: object, args: dict[str, Any]) -> object:
     if not callable(maker) or _is_data(maker):
         if args:
-            raise JobError(
-                f"data.args are for a callable, but `{use}` is a {type(maker).__name__}: remove them"
-            )
+            raise JobError(f"data.args are for a callable, but `{use}` is a {type(maker).__name__}: remove them")
         return maker
     _check_args(use, maker, args)
     try:

@@ -68,9 +68,7 @@ def _read(path: Path) -> Columns:
         raise DataError(f"the access log {path} is no UTF-8 text: {error}") from error
     names = access_log.COLUMNS
     if tuple(header.split("\t")) != names or not lines:
-        raise DataError(
-            f"{path}: an access log is a header of {', '.join(names)} with tabs, and rows below it"
-        )
+        raise DataError(f"{path}: an access log is a header of {', '.join(names)} with tabs, and rows below it")
     for number, line in enumerate(lines, start=2):
         if line.count("\t") != len(names) - 1 or not line.endswith(_ANSWERS):
             raise DataError(f"{path}:{number}: not {len(names)} cells of which the last is 0 or 1: {line!r}")

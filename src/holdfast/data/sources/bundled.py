@@ -13,9 +13,7 @@ def read_table(name: str, delimiter: str | None = ",", header_lines: int = 0) ->
     """The numbers in scikit-learn's data file `name`, which may be gzipped."""
     spec = find_spec("sklearn")
     if spec is None or spec.origin is None:
-        raise DataError(
-            "scikit-learn is not installed, and its data set was asked for: pip install scikit-learn"
-        )
+        raise DataError("scikit-learn is not installed, and its data set was asked for: pip install scikit-learn")
     path = Path(spec.origin).parent / "datasets" / "data" / name
     if not path.is_file():
         raise DataError(f"this scikit-learn has no {path}: install scikit-learn 1.5 or a later 1.x")

@@ -50,9 +50,7 @@ def _read(path: Path, delimiter: str) -> tuple[list[str], Matrix]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"the data file {path} is no {delimiter!r}-separated UTF-8 text: {error}") from error
     if len(rows) < 2:
-        raise DataError(
-            f"the data file {path} has no rows: it needs a header line and rows of numbers below it"
-        )
+        raise DataError(f"the data file {path} has no rows: it needs a header line and rows of numbers below it")
     header = [name.strip() for name in rows[0][1]]
     cells = [_numbers(row, header, f"{path}:{line}") for line, row in rows[1:]]
     return header, np.array(cells)
@@ -64,9 +62,7 @@ def _numbers(row: list[str], header: list[str], place: str) -> list[float]:
     try:
         numbers = [float(cell) for cell in row]
     except ValueError:
-        name, cell = next(
-            (name, cell) for name, cell in zip(header, row, strict=True) if not _is_number(cell)
-        )
+        name, cell = next((name, cell) for name, cell in zip(header, row, strict=True) if not _is_number(cell))
         raise DataError(f"{place}: column `{name}` holds {cell!r}, not a number: encode or fill it") from None
     if not np.isfinite(numbers).all():
         raise DataError(f"{place}: a cell is not finite: fill it or drop the row")

@@ -10,9 +10,7 @@ from holdfast.errors import JobError
 def load(n: int = 10_000, features: int = 20, classes: int = 2, seed: int = 0) -> Dataset:
     """Normal features; the class is the largest of `classes` random projections. No test part."""
     if min(n, features, classes) < 1:
-        raise JobError(
-            f"random data need n, features and classes of 1 or more, not {n}, {features}, {classes}"
-        )
+        raise JobError(f"random data need n, features and classes of 1 or more, not {n}, {features}, {classes}")
     generator = torch.Generator().manual_seed(derive(seed))
     inputs = torch.randn(n, features, generator=generator)
     labels = (inputs @ torch.randn(features, classes, generator=generator)).argmax(dim=1)

@@ -44,6 +44,4 @@ def _check(target: Matrix, task: str) -> None:
         extent = f"{target.min()} to {target.max()}"
         raise DataError(f"a binary target is 0 or 1, and this one goes from {extent}: use another task")
     if task == "classification" and not ((target >= 0) & (target == np.floor(target))).all():
-        raise DataError(
-            "a class must be one of the numbers 0, 1, 2, …; for a quantity, use task = 'regression'"
-        )
+        raise DataError("a class must be one of the numbers 0, 1, 2, …; for a quantity, use task = 'regression'")

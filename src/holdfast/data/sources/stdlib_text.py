@@ -16,9 +16,7 @@ class WindowSource:
 
     def __init__(self, tokens: torch.Tensor, context: int, stride: int) -> None:
         if len(tokens) <= context:
-            raise DataError(
-                f"{len(tokens)} tokens hold no window of {context} and one more: lower the context"
-            )
+            raise DataError(f"{len(tokens)} tokens hold no window of {context} and one more: lower the context")
         self._windows = tokens.unfold(0, context + 1, stride)
 
     def __len__(self) -> int:
@@ -47,9 +45,7 @@ def load(context: int = 64, max_bytes: int = 1_000_000, test: float = 0.1) -> Da
         "context": context,
         "characters": "".join(map(chr, characters.tolist())),
     }
-    return Dataset(
-        WindowSource(tokens[:boundary], context, 1), WindowSource(tokens[boundary:], context, context), info
-    )
+    return Dataset(WindowSource(tokens[:boundary], context, 1), WindowSource(tokens[boundary:], context, context), info)
 
 
 def _text(max_bytes: int) -> str:

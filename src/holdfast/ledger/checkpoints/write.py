@@ -77,9 +77,7 @@ def _write_data(
     return Manifest(step, time.time(), meta, len(header), zlib.crc32(header), tuple(entries))
 
 
-def _write_section(
-    fd: int, section: Section, offset: int, progress: Callable[[int], None] | None
-) -> tuple[int, ...]:
+def _write_section(fd: int, section: Section, offset: int, progress: Callable[[int], None] | None) -> tuple[int, ...]:
     crc32 = []
     for chunk in chunks(section.data):
         crc32.append(zlib.crc32(chunk))

@@ -59,9 +59,7 @@ def metrics_for(names: Sequence[str], task: str | None) -> tuple[str, ...]:
     A dataset that does not say its task has none. Called before training, so a misspelt name costs nothing.
     """
     if task is None and names:
-        raise JobError(
-            f"evaluate.metrics names `{names[0]}`, but the dataset does not say its task; state it there"
-        )
+        raise JobError(f"evaluate.metrics names `{names[0]}`, but the dataset does not say its task; state it there")
     if task is None:
         return ()
     if task not in METRICS:

@@ -33,9 +33,7 @@ def evidence_width(task: str, info: Mapping[str, Any]) -> int:
     if task == "classification":
         num_scores = info.get("n_outputs", info.get("n_classes"))
         if num_scores is None:
-            raise JobError(
-                "metrics of a classification need `n_classes`; state it in the info of the dataset"
-            )
+            raise JobError("metrics of a classification need `n_classes`; state it in the info of the dataset")
         return int(num_scores) + 1
     return {"binary": 2, "regression": 2 * int(info.get("n_outputs", 1)), "language": 3}[task]
 

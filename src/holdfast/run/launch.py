@@ -1,0 +1,132 @@
+"""Runs begun, continued and stopped: what the command line and the Python interface have in common."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import CheckpointError, RunError
+from holdfast.job import Job
+from holdfast.ledger import Ledger
+from holdfast.ledger.checkpoints import newest
+from holdfast.planes.channel import Closed, connect
+from holdfast.run.captain import Note
+from holdfast.run.environment import differences, environment
+from holdfast.run.lease import is_executed
+from holdfast.run.place import RunPlace
+from holdfast.run.session import Session, Show, Start
+
+
+def launch(ledger: Ledger, job: Job) -> str:
+    """Put a new run on record and write down what its processes need; its id."""
+    run = ledger.create_run(
+        job.name,
+        job=job.resolved(),
+        fingerprint=job.fingerprint,
+        environment=environment(),
+        workers=job.crew.workers.start,
+        steps_total=job.train.steps or 0,
+    )
+    place_of(ledger, run.id).prepare(job)
+    return run.id
+
+
+def execute(ledger: Ledger, run: str, show: Show, asked_at: float | None = None) -> dict[str, Any]:
+    """Execute a launched run from its newest whole checkpoint, or from the beginning; its result.
+
+    Ctrl-C stops it at the end of a step, and a second one at once.
+    """
+    place = place_of(ledger, run)
+    job, _ = place.load_job()
+    start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
+    session = Session(ledger, job, start, show)
+    with _interrupts(session.interrupt):
+        return session.execute()
+
+
+def detach(ledger: Ledger, run: str) -> None:
+    """Execute a launched run in a process of its own, which outlives this one."""
+    place = place_of(ledger, run)
+    with place.log_of_captain.open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "holdfast.run.detached", run, str(ledger.home)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def stop(ledger: Ledger, run: str) -> None:
+    """Ask the process that executes the run to stop it at the end of its step, with a checkpoint."""
+    place = place_of(ledger, run)
+    try:
+        channel = connect(place.socket, place.key, {"kind": "stop"})
+        channel.receive(timeout_s=5.0)
+    except (Closed, OSError):
+        status = ledger.run(run).status
+        raise RunError(
+            f"run {run} is not being executed (its status is {status}), so there is nothing to stop"
+        ) from None
+
+
+def place_of(ledger: Ledger, run: str) -> RunPlace:
+    return RunPlace(ledger.home / "runs" / run)
+
+
+def status_of(ledger: Ledger, run: str) -> str:
+    """As recorded, except that a run whose process died unseen is `lost`."""
+    recorded = ledger.run(run).status
+    if recorded in ("starting", "running") and not is_executed(ledger, run):
+        young = time.time() - ledger.run(run).created < 30.0
+        return recorded if recorded == "starting" and young else "lost"
+    return recorded
+
+
+def saved_state(ledger: Ledger, run: str) -> Path:
+    """The newest checkpoint that is whole to the last byte."""
+    info, rejected = newest(place_of(ledger, run).checkpoints)
+    if info is None:
+        reasons = "; ".join(f"{path.name}: {reason}" for path, reason in rejected) or "none was written"
+        raise CheckpointError(f"run {run} has no checkpoint that can be used ({reasons})")
+    return info.path
+
+
+def _checkpoint(ledger: Ledger, run: str, show: Show) -> str:
+    info, rejected = newest(place_of(ledger, run).checkpoints)
+    for path, reason in rejected:
+        _tell(ledger, run, show, Note("passed_over", f"checkpoint {path.name} is passed over: {reason}"))
+    if info is None:
+        return ""
+    changed = differences(ledger.run(run).environment, environment())
+    if changed:
+        text = f"the environment changed, so equality now holds to rounding, not to the bit: {', '.join(changed)}"
+        _tell(ledger, run, show, Note("environment", text))
+    _tell(ledger, run, show, Note("resumed", f"resumed from the checkpoint of step {info.step}"), info.step)
+    return str(info.path)
+
+
+def _tell(ledger: Ledger, run: str, show: Show, note: Note, step: int = 0) -> None:
+    ledger.add_event(run, note.kind, note.text, step=step)
+    show.note(note, "", step)
+
+
+@contextmanager
+def _interrupts(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and a polite kill go to the session, where this thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: interrupt())
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
