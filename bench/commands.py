@@ -12,6 +12,7 @@ from typing import IO
 HERE = Path(__file__).resolve().parent
 _SAMPLE_EVERY_S = 0.05
 _TIMEOUT_S = 900
+_PATIENCE_S = 60
 
 
 class UnavailableError(Exception):
@@ -74,17 +75,19 @@ def _watched(command: list[str], environment: Mapping[str, str], pss: _PeakPss |
         finally:
             if process.poll() is None:
                 process.terminate()
+                process.wait(_PATIENCE_S)
         if process.returncode:
             raise UnavailableError(f"exit status {process.returncode}: {_last_line(_text(complaints))}")
         return _text(printed)
 
 
 def _wait(process: subprocess.Popen[bytes], pss: _PeakPss | None) -> None:
-    if pss is None:
-        process.wait(_TIMEOUT_S)
-        return
+    end = time.monotonic() + _TIMEOUT_S
     while process.poll() is None:
-        pss.sample(process.pid)
+        if time.monotonic() > end:
+            raise UnavailableError(f"not done after {_TIMEOUT_S} s")
+        if pss is not None:
+            pss.sample(process.pid)
         time.sleep(_SAMPLE_EVERY_S)
 
 

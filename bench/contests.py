@@ -9,7 +9,7 @@ from typing import Literal
 import ours
 import peers
 from cases import CASES
-from steady import WARM_UP_STEPS
+from steady import MIN_STEPS
 
 _RATE = "samples/s"
 
@@ -49,9 +49,10 @@ class Contest:
 
 
 def _steps_for(case: str, calibration_steps: int, seconds: float) -> int:
-    """Enough for the fastest side: two workers are slowed by each other, one process is not."""
-    steps_per_s = peers.alone_rate(case, calibration_steps, 1) / CASES[case].batch
-    return WARM_UP_STEPS + ceil(seconds * steps_per_s)
+    """Enough for the fastest side: one process, slowed by no other, that keeps the memory it has."""
+    rate = peers.alone_rate(case, calibration_steps, 1, peers.ALLOCATOR)
+    steps_per_s = rate / CASES[case].batch
+    return max(MIN_STEPS, ceil(seconds * steps_per_s * 10 / 9))  # a tenth is warm-up
 
 
 def _side(name: str, measure: Callable[[str, int], float], case: str) -> Side:

@@ -61,7 +61,7 @@ def hold(name: str, contest: Contest, repeats: int, seconds: float) -> Outcome:
 def _measured(side: Side, steps: int) -> dict[str, float]:
     try:
         return dict(zip(side.quantities, side.measure(steps), strict=True))
-    except (KeyError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise UnavailableError(f"it ran, but its result could not be read: {error!r}") from error
 
 

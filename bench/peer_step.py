@@ -10,7 +10,7 @@ import data
 import models
 import torch
 from cases import CASES, Case
-from steady import median_rate
+from steady import steady_rate
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -34,7 +34,7 @@ class Loop:
         for _ in range(steps):
             self._step(module, optimizer)
             ends.append(time.perf_counter())
-        return median_rate(ends, self.case.batch)
+        return steady_rate(ends, self.case.batch)
 
     def _step(self, module: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         index = next(self._indices)

@@ -1,22 +1,14 @@
 """How fast a run was once it ran: the estimator of every side, ours included (`steady_samples_per_s`)."""
 
 from collections.abc import Sequence
-from itertools import pairwise
-from statistics import median
 
-WARM_UP_STEPS = 20
-_WINDOWS = 10
+MIN_STEPS = 100
+"""So that a tenth is ten steps, which is enough to warm up."""
 
 
-def median_rate(ends: Sequence[float], batch: int) -> float:
-    """Samples/s: the median over ten equal stretches of the run after its warm-up; `ends` in seconds.
-
-    A run too short to lose its warm-up (as in a smoke test) loses a third.
-    """
-    steady = ends[min(WARM_UP_STEPS, len(ends) // 3) :]
-    num_steps = len(steady) - 1
-    if num_steps < 1:
+def steady_rate(ends: Sequence[float], batch: int) -> float:
+    """Samples/s without the first tenth of the steps; `ends` are the times, in seconds, at which steps ended."""
+    steady = ends[max(1, len(ends) // 10) :]
+    if len(steady) < 2:
         raise ValueError(f"{len(ends)} steps are too few to measure a rate: run at least 3")
-    cuts = [num_steps * k // _WINDOWS for k in range(_WINDOWS + 1)]
-    stretches = [(a, b) for a, b in pairwise(cuts) if a < b]
-    return median(batch * (b - a) / (steady[b] - steady[a]) for a, b in stretches)
+    return batch * (len(steady) - 1) / (steady[-1] - steady[0])
