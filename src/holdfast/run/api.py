@@ -53,7 +53,7 @@ class Run:
 
     @property
     def job(self) -> Job:
-        return self._place.load_job()[0]
+        return self._place.job()
 
     @property
     def events(self) -> list[Event]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.errors import HoldfastError
+from holdfast.job import Job
 from holdfast.ledger import Ledger
 from holdfast.run.captain import Note
 from holdfast.run.launch import execute
@@ -14,11 +15,15 @@ from holdfast.run.progress import Snapshot
 class Silent:
     """Looks on without a word; everything is in the ledger."""
 
+    def begin(self, run: str, job: Job) -> None: ...
+
     def note(self, note: Note, trace: str, step: int) -> None: ...
 
     def progress(self, snapshot: Snapshot) -> None: ...
 
     def measured(self, step: int, metrics: dict[str, Any]) -> None: ...
+
+    def end(self) -> None: ...
 
 
 def main() -> None:

@@ -42,11 +42,15 @@ def execute(ledger: Ledger, run: str, show: Show, asked_at: float | None = None)
     Ctrl-C stops it at the end of a step, and a second one at once.
     """
     place = place_of(ledger, run)
-    job, _ = place.load_job()
-    start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
-    session = Session(ledger, job, start, show)
-    with _interrupts(session.interrupt):
-        return session.execute()
+    job = place.job()
+    show.begin(run, job)
+    try:
+        start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
+        session = Session(ledger, job, start, show)
+        with _interrupts(session.interrupt):
+            return session.execute()
+    finally:
+        show.end()
 
 
 def detach(ledger: Ledger, run: str) -> None:

@@ -56,10 +56,14 @@ class RunPlace:
 
     def load_job(self) -> tuple[Job, Mapping[str, Any]]:
         """The job, and the live objects that came with it; makes this process find the same modules."""
+        job = self.job()
+        return job, self._objects()
+
+    def job(self) -> Job:
+        """The job alone, which is there at once; makes this process find the same modules."""
         how = json.loads((self.root / "job.json").read_text())
         sys.path[:] = list(dict.fromkeys([*how["path"], *sys.path]))
-        job = Job.from_dict(how["job"], Path(how["base_dir"]))
-        return job, self._objects()
+        return Job.from_dict(how["job"], Path(how["base_dir"]))
 
     def write_layout(self, summary: Mapping[str, Any]) -> None:
         """Kept for the captain's side; every worker would write the same."""

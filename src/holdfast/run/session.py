@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from holdfast.engines.base import Engine
 from holdfast.engines.local import LocalEngine
 from holdfast.errors import HoldfastError
 from holdfast.job import Job
@@ -24,13 +25,17 @@ _TURN_S = 0.1
 
 
 class Show(Protocol):
-    """Who looks on."""
+    """Who looks on: first `begin`, at last `end`, whatever comes between them."""
+
+    def begin(self, run: str, job: Job) -> None: ...
 
     def note(self, note: Note, trace: str, step: int) -> None: ...
 
     def progress(self, snapshot: Snapshot) -> None: ...
 
     def measured(self, step: int, metrics: dict[str, Any]) -> None: ...
+
+    def end(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,13 @@ class Start:
 class Session:
     """Executes a run in this process: `execute` once, from one thread; `interrupt` may come from a signal."""
 
-    def __init__(self, ledger: Ledger, job: Job, start: Start, show: Show) -> None:
+    def __init__(self, ledger: Ledger, job: Job, start: Start, show: Show, engine: Engine | None = None) -> None:
         self.place = RunPlace(ledger.home / "runs" / start.run)
         self._ledger = ledger
         self._job = job
         self._start = start
         self._show = show
+        self._engine = engine or LocalEngine()
         self._interrupts = 0
         self._crew: Crew | None = None
         self._gauges: Gauges | None = None
@@ -84,7 +90,7 @@ class Session:
         seats = self._job.train.replicas + 2
         terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s)
         ears = Ears(self._note, self._measured, self._laid_out)
-        self._crew = crew = Crew(self.place, Captain(terms), LocalEngine(), descriptor, ears)
+        self._crew = crew = Crew(self.place, Captain(terms), self._engine, descriptor, ears)
         self._ledger.update_run(self._start.run, status="running", started=time.time(), pid=os.getpid())
         try:
             crew.begin(self._job.train.threads, self._start.checkpoint)

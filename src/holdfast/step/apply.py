@@ -35,7 +35,8 @@ class Applier:
         self._steps = steps
         self._layout = memory.layout
         self._undo_cell = memory.seat_cell(seat, Seat.UNDO)
-        self._undo = memory.undo(seat)
+        self._seat = seat
+        self._copies: dict[tuple[int, bool], list[tuple[memoryview, memoryview]]] = {}
         self._rule = elementwise(job.optimizer)
         self._whole = _whole(job)
         largest, depth = self._layout.shapes.largest_piece, job.train.replicas.bit_length() + 1
@@ -165,17 +166,19 @@ class Applier:
         ]
 
     def _save(self, step: int, index: int, keep: bool) -> None:
-        views = self._memory.pieces[index]
-        at = 0
-        for place, tensor in enumerate((views.parameters, *views.state)):
-            if keep:
-                views.shadow[place].copy_(tensor)
-            else:
-                self._undo[at : at + len(tensor)].copy_(tensor)
-                at += len(tensor)
+        for place, part in self._copies_of(index, keep):
+            place[:] = part
         fence()
         mark = step + 1 << _PIECE_BITS | index
         self._memory.seats[self._undo_cell] = mark | _IN_SHADOW if keep else mark
+
+    def _copies_of(self, index: int, keep: bool) -> list[tuple[memoryview, memoryview]]:
+        """Where each part of a piece is saved; found out once, since a step has time for little else."""
+        if (index, keep) not in self._copies:
+            parts = self._memory.piece_bytes(index)
+            places = self._memory.shadow_bytes(index) if keep else self._memory.undo_bytes(self._seat, index)
+            self._copies[index, keep] = list(zip(places, parts, strict=True))
+        return self._copies[index, keep]
 
     def _update(self, index: int, gradient: Tensor, moment: Moment) -> None:
         views, piece = self._memory.pieces[index], self._layout.shapes.pieces[index]
@@ -217,14 +220,9 @@ def step_of(memory: Memory) -> int:
 
 
 def _restore(memory: Memory, seat: int, index: int, from_shadow: bool) -> None:
-    views, at = memory.pieces[index], 0
-    undo = memory.undo(seat)
-    for place, tensor in enumerate((views.parameters, *views.state)):
-        if from_shadow:
-            tensor.copy_(views.shadow[place])
-        else:
-            tensor.copy_(undo[at : at + len(tensor)])
-            at += len(tensor)
+    places = memory.shadow_bytes(index) if from_shadow else memory.undo_bytes(seat, index)
+    for place, part in zip(places, memory.piece_bytes(index), strict=True):
+        part[:] = place
 
 
 def _whole(job: Job) -> WholeTensor | None:

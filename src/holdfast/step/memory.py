@@ -23,11 +23,10 @@ class Slot(NamedTuple):
 
 
 class PieceViews(NamedTuple):
-    """The live values of a piece, parameters first, and the places where the shadow keeps the same."""
+    """The live values of a piece."""
 
     parameters: Tensor
     state: list[Tensor]
-    shadow: list[Tensor]
 
 
 class Memory:
@@ -118,10 +117,6 @@ class Memory:
         kept = self._at(at["shadow"] + at["buffers"] - at["parameters"], torch.uint8, size)
         kept.copy_(self._at(at["buffers"], torch.uint8, size))
 
-    def undo(self, seat: int) -> Tensor:
-        size = self.layout.undo_bytes
-        return self._at(self.layout.at["undo"] + seat * size, torch.float32, size // 4)
-
     def slot(self, index: int) -> Slot:
         if index not in self._slots:
             shapes, start = self.layout.shapes, self.layout.at["slots"] + index * self.layout.slot_bytes
@@ -142,23 +137,40 @@ class Memory:
 
     @cached_property
     def pieces(self) -> list[PieceViews]:
-        shapes, at = self.layout.shapes, self.layout.at
-        parameters_shadow = self._at(at["shadow"], torch.float32, shapes.length)
-        state_shadow = self._at(at["shadow"] + at["state"] - at["parameters"], torch.float32, shapes.state_length)
-        views = []
-        for piece in shapes.pieces:
-            places = piece_states(shapes, piece)
-            views.append(
-                PieceViews(
-                    self.parameters[piece.start : piece.stop],
-                    [self.state[start:stop] for start, stop in places],
-                    [
-                        parameters_shadow[piece.start : piece.stop],
-                        *(state_shadow[start:stop] for start, stop in places),
-                    ],
-                )
+        return [
+            PieceViews(
+                self.parameters[piece.start : piece.stop],
+                [self.state[start:stop] for start, stop in piece_states(self.layout.shapes, piece)],
             )
-        return views
+            for piece in self.layout.shapes.pieces
+        ]
+
+    def piece_bytes(self, index: int) -> list[memoryview]:
+        """The parameters of a piece and its state, as bytes to be copied: faster than tensors, which ask for types."""
+        return self._piece_bytes(index, 0)
+
+    def shadow_bytes(self, index: int) -> list[memoryview]:
+        """Where the shadow keeps the same."""
+        return self._piece_bytes(index, self.layout.at["shadow"] - self.layout.at["parameters"])
+
+    def undo_bytes(self, seat: int, index: int) -> list[memoryview]:
+        """Where the seat's undo log keeps the same."""
+        size = self.layout.undo_bytes
+        start, places = self.layout.at["undo"] + seat * size, []
+        for part in self.piece_bytes(index):
+            places.append(self.arena.bytes_at(start, len(part)))
+            start += len(part)
+        return places
+
+    def _piece_bytes(self, index: int, distance: int) -> list[memoryview]:
+        shapes, at = self.layout.shapes, self.layout.at
+        piece = shapes.pieces[index]
+        stretches = [("parameters", piece.start, piece.stop)]
+        stretches += [("state", start, stop) for start, stop in piece_states(shapes, piece)]
+        return [
+            self.arena.bytes_at(at[section] + distance + 4 * start, 4 * (stop - start))
+            for section, start, stop in stretches
+        ]
 
     def seat_cell(self, seat: int, place: int) -> int:
         return seat * SEAT_WORDS + place

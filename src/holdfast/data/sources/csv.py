@@ -28,7 +28,7 @@ def load(
     Rows are split by a hash of the columns `uid`, which then are no features, or else of the row's number. If
     no task is given, a target of 0 and 1 is binary, one of 0, 1, … up to 19 classes, any other a quantity.
     """
-    header, table = _read(Path(path), delimiter)
+    header, table = read(Path(path), delimiter)
     answer = _place(target, header, path)
     identity = [_place(name, header, path) for name in uid]
     features = [place for place in range(len(header)) if place not in (answer, *identity)]
@@ -37,10 +37,13 @@ def load(
     columns = [np.ascontiguousarray(table[:, place]).view(np.int64) for place in identity]
     hashes = uids(*columns) if columns else hash_ints(np.arange(len(table)))
     answers = table[:, answer]
-    return split_rows(table[:, features], answers, task or _guess_task(answers), hashes, test)
+    dataset = split_rows(table[:, features], answers, task or _guess_task(answers), hashes, test)
+    dataset.info["columns"] = [header[place] for place in features]
+    return dataset
 
 
-def _read(path: Path, delimiter: str) -> tuple[list[str], Matrix]:
+def read(path: Path, delimiter: str = ",") -> tuple[list[str], Matrix]:
+    """The header and the rows of a file of numbers; DataError naming the line that is not as it should be."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             lines = csv.reader(file, delimiter=delimiter)

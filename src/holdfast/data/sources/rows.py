@@ -21,12 +21,14 @@ Task = Literal["classification", "binary", "regression"]
 def split_rows(features: Matrix, target: Matrix, task: Task, uids: Words, test: float) -> Dataset:
     """Standardised features [n, k]; class numbers, 0/1 floats or, for a regression, standardised targets [n].
 
-    The mean and deviation of regression targets are in `info`, to bring predictions back to their own unit.
+    The means and deviations of features and of regression targets are in `info`, so that a prediction can be made
+    from features, and given back, in their own units.
     """
     _check(target, task)
     sides = by_hash(uids, test)
     info: dict[str, Any] = {"task": task, "n_features": features.shape[1]}
-    features, _, _ = standardise(features, sides[0])
+    features, means, deviations = standardise(features, sides[0])
+    info |= {"feature_mean": means.tolist(), "feature_deviation": deviations.tolist()}
     if task == "regression":
         target, mean, deviation = standardise(target, sides[0])
         info |= {"target_mean": float(mean), "target_deviation": float(deviation)}

@@ -1,0 +1,44 @@
+"""`holdfast resume`: go on."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from holdfast.cli.arguments import Detach, Json, Quiet, RunRef, Workers, changes
+
+if TYPE_CHECKING:
+    from holdfast.ledger import Ledger, Run
+
+
+def resume(
+    run: RunRef, workers: Workers = None, as_json: Json = False, detach: Detach = False, quiet: Quiet = False
+) -> None:
+    """Go on with a run from its newest whole checkpoint, to the same bits as if it had never stopped."""
+    from holdfast.cli import execution
+    from holdfast.ledger import Ledger
+
+    with Ledger.open() as ledger:
+        found = ledger.run(run)
+        if found.status == "finished":
+            print(f"run {found.id} is finished already, at step {found.steps_done}", file=sys.stderr)
+            execution.print_result(found.result or {}, as_json)
+            return
+        _prepare(ledger, found, workers)
+        if detach:
+            execution.detach(ledger, found.id, as_json)
+        else:
+            execution.execute(ledger, found.id, as_json, quiet)
+
+
+def _prepare(ledger: "Ledger", run: "Run", workers: str | None) -> None:
+    """Refuse what is being executed, and write down another number of workers: it cannot change the model."""
+    from holdfast.errors import RunError
+    from holdfast.run.launch import place_of
+    from holdfast.run.lease import is_executed
+
+    if is_executed(ledger, run.id):
+        raise RunError(f"run {run.id} is being executed already; `holdfast stop {run.id}` stops it first")
+    if workers is not None:
+        place = place_of(ledger, run.id)
+        job = place.load_job()[0].with_sets(changes(None, workers))
+        place.prepare(job)
+        ledger.update_run(run.id, workers=job.crew.workers.start)
