@@ -6,6 +6,7 @@ import typer
 
 from holdfast.cli.check import check
 from holdfast.cli.data import data
+from holdfast.cli.demo import demo
 from holdfast.cli.doctor import doctor
 from holdfast.cli.evaluate import evaluate
 from holdfast.cli.events import events
@@ -32,13 +33,6 @@ app = typer.Typer(
 
 @app.callback()
 def holdfast() -> None: ...
-
-
-def demo() -> None:
-    """See the promise kept: one worker, then four of which one is killed, and the same model to the bit."""
-    from holdfast.cli.demo import demo as play
-
-    play()
 
 
 _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {

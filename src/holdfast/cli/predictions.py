@@ -50,7 +50,22 @@ def predictions(trained: Trained, inputs: Any) -> Predictions:
     """Of the model in evaluation mode, in portions as large as the job's evaluation takes."""
     portion, count = trained.work.job.evaluate.batch, len(next(leaves(inputs)))
     parts = [_outputs(trained, inputs, at, at + portion) for at in range(0, count, portion)]
-    return _meaning(torch.cat(parts), trained.work.dataset.info)
+    return meaning(torch.cat(parts), trained.work.dataset.info)
+
+
+def meaning(outputs: Tensor, info: dict[str, Any]) -> Predictions:
+    """What the outputs say in the task; without a task, themselves."""
+    match info.get("task"):
+        case "classification":
+            shares = outputs.softmax(1)
+            return Predictions(shares.argmax(1).numpy(), shares.numpy())
+        case "binary":
+            yes = outputs.softmax(1)[:, 1] if outputs.shape[1:] == (2,) else outputs.reshape(len(outputs)).sigmoid()
+            return Predictions((yes > 0.5).long().numpy(), yes.numpy())
+        case "regression":
+            scale, shift = info.get("target_deviation", 1.0), info.get("target_mean", 0.0)
+            return Predictions(outputs.numpy().astype(np.float64) * scale + shift)
+    return Predictions(outputs.numpy())
 
 
 def _outputs(trained: Trained, inputs: Any, start: int, stop: int) -> Tensor:
@@ -63,17 +78,3 @@ def _outputs(trained: Trained, inputs: Any, start: int, stop: int) -> Tensor:
             "use holdfast.Run(...).model() in Python"
         )
     return outputs.float()
-
-
-def _meaning(outputs: Tensor, info: dict[str, Any]) -> Predictions:
-    match info.get("task"):
-        case "classification":
-            shares = outputs.softmax(1)
-            return Predictions(shares.argmax(1).numpy(), shares.numpy())
-        case "binary":
-            yes = outputs.softmax(1)[:, 1] if outputs.shape[1:] == (2,) else outputs.reshape(len(outputs)).sigmoid()
-            return Predictions((yes > 0.5).long().numpy(), yes.numpy())
-        case "regression":
-            scale, shift = info.get("target_deviation", 1.0), info.get("target_mean", 0.0)
-            return Predictions(outputs.numpy().astype(np.float64) * scale + shift)
-    return Predictions(outputs.numpy())

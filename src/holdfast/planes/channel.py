@@ -96,7 +96,7 @@ class Listener:
             greeting = channel.receive(timeout_s=2.0) if _same_user(connection) else None
         except (Closed, Malformed):
             greeting = None
-        if greeting is None or not hmac.compare_digest(str(greeting.pop("key", "")), self._key):
+        if greeting is None or not self._is_key(greeting.pop("key", "")):
             channel.close()
             return None
         return channel, greeting
@@ -104,6 +104,10 @@ class Listener:
     def close(self) -> None:
         self._socket.close()
         self._path.unlink(missing_ok=True)
+
+    def _is_key(self, offered: object) -> bool:
+        # Bytes, since strings that are not ASCII cannot be compared in constant time.
+        return hmac.compare_digest(str(offered).encode(errors="replace"), self._key.encode())
 
 
 def connect(path: Path, key: str, greeting: Message) -> Channel:
@@ -141,7 +145,7 @@ def _same_user(connection: socket.socket) -> bool:
 def _parse(data: bytes) -> Message:
     try:
         message = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Malformed("not JSON") from error
     if len(data) > LIMIT or not isinstance(message, dict) or not isinstance(message.get("kind"), str):
         raise Malformed("not an object with a kind, or too long")

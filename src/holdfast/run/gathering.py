@@ -46,12 +46,12 @@ class Gathering:
 
     def _compute(self, step: int, unit: Node) -> None:
         slot = self._free()
-        try:
-            self._compute_in(step, unit, slot)
-        except Conflict:
-            # The slot is spoilt, and the sink now knows better: the second try takes the ordinary way.
-            self._forget(unit.low)
-            self._compute_in(step, unit, slot)
+        while True:
+            try:
+                return self._compute_in(step, unit, slot)
+            except Conflict:
+                # The slot is spoilt, and the sink now knows of one more parameter to send the ordinary way.
+                self._forget(unit.low)
 
     def _compute_in(self, step: int, unit: Node, slot: int) -> None:
         for replica in range(unit.low, unit.low + unit.size):

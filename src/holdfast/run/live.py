@@ -40,7 +40,7 @@ class Live:
             self._say(note.text, _STYLES.get(note.kind, "yellow"))
         elif (own := own_lines(trace)) and not self._traced:
             self._traced = True
-            self._say(own, "red")
+            self._say(f"{note.text}:\n{own}", "red")
 
     def progress(self, snapshot: Snapshot) -> None:
         self._latest = snapshot

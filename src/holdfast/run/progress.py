@@ -24,6 +24,16 @@ class Snapshot:
     """Of each worker in the view."""
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """How far things were at some time; `replicas` counts what each worker has computed."""
+
+    time: float
+    step: int
+    samples: float
+    replicas: dict[int, int]
+
+
 class Progress:
     """Remembers just enough of the past to know rates."""
 
@@ -31,29 +41,36 @@ class Progress:
         self._gauges = gauges
         self._steps = steps
         self._start = now
-        self._past: deque[tuple[float, int, dict[int, int]]] = deque()
+        self._past: deque[_Mark] = deque()
 
     def read(self, view: View, now: float) -> Snapshot:
-        step = self._gauges.committed
-        counts = {worker: self._gauges.replicas_of(seat) for worker, seat in view.members}
-        self._past.append((now, step, counts))
-        while len(self._past) > 2 and now - self._past[0][0] > _WINDOW_S:
+        if not self._gauges.is_prepared:
+            return Snapshot(0, self._steps, now - self._start, None, None, None, {})
+        self._past.append(self._mark(view, now))
+        while len(self._past) > 2 and now - self._past[0].time > _WINDOW_S:
             self._past.popleft()
-        last = self._gauges.rows(step - 1, step)[0] if step else None
-        return self._snapshot(step, last, now)
+        return self._snapshot(self._past[0], self._past[-1])
 
-    def _snapshot(self, step: int, last: Row | None, now: float) -> Snapshot:
-        then, step_then, counts_then = self._past[0]
-        passed, counts = now - then, self._past[-1][2]
-        rate = (step - step_then) / passed if passed > 0 and step > step_then else None
+    def _mark(self, view: View, now: float) -> _Mark:
+        step = self._gauges.committed
+        before = self._past[-1] if self._past else _Mark(now, step, 0.0, {})
+        # Samples are counted, not estimated: the last batch of an epoch may be a small one.
+        samples = before.samples + sum(row.samples for row in self._gauges.rows(before.step, step))
+        return _Mark(now, step, samples, {worker: self._gauges.replicas_of(seat) for worker, seat in view.members})
+
+    def _snapshot(self, then: _Mark, now: _Mark) -> Snapshot:
+        passed = now.time - then.time
+        moved = passed > 0 and now.step > then.step
+        last = self._gauges.rows(now.step - 1, now.step)[0] if now.step else None
+        counts = then.replicas
         return Snapshot(
-            step,
+            now.step,
             self._steps,
-            now - self._start,
+            now.time - self._start,
             last.loss if last else None,
-            rate * last.samples if rate and last else None,
-            (self._steps - step) / rate if rate else None,
-            {w: max(0, count - counts_then.get(w, 0)) / passed for w, count in counts.items()} if passed else {},
+            (now.samples - then.samples) / passed if moved else None,
+            (self._steps - now.step) * passed / (now.step - then.step) if moved else None,
+            {w: max(0, n - counts.get(w, 0)) / passed for w, n in now.replicas.items()} if passed > 0 else {},
         )
 
 

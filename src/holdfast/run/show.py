@@ -41,7 +41,7 @@ class Plain:
             self._say(note.text)
         elif own := own_lines(trace):
             if not self._traced:
-                print(own, file=sys.stderr, flush=True)
+                print(f"{note.text}:\n{own}", file=sys.stderr, flush=True)
             self._traced = True
 
     def progress(self, snapshot: Snapshot) -> None:

@@ -113,7 +113,7 @@ class Stepper:
             if not self._is_prepared():
                 self._tools.prepare()
             mend(self._memory)
-            header[Header.COMMITTED] = step_of(self._memory)
+            self._mark_committed(step_of(self._memory))
             fence()
             header[Header.MENDED] = self._view.epoch
         self._wait(lambda: header[Header.MENDED] == self._view.epoch)
@@ -132,8 +132,9 @@ class Stepper:
         norm = self._whole_norm(step, count)
         applier.apply(step, self._own_pieces(step), count, norm, keep=bool(orders & _SNAPSHOT))
         if self._leads:
-            applier.finish_buffers(step, count, keep=bool(orders & _SNAPSHOT))
+            # The buffers' mark may complete the step, so what belongs to the step comes before it.
             self._note(step, total, count, norm)
+            applier.finish_buffers(step, count, keep=bool(orders & _SNAPSHOT))
         self._meet(step, _APPLIED)
         if self._leads:
             self._commit(step, orders)
@@ -182,11 +183,16 @@ class Stepper:
 
     def _commit(self, step: int, orders: int) -> None:
         header = self._memory.header
-        self._memory.times[step] = time.monotonic()
-        header[Header.COMMITTED] = step + 1
+        self._mark_committed(step + 1)
         if orders & _SNAPSHOT:
             fence()
             header[Header.SHADOW_FULL] = step + 1
+
+    def _mark_committed(self, steps: int) -> None:
+        """Tell the captain's side; a leader that died before it could is made good for by the next."""
+        if self._memory.header[Header.COMMITTED] < steps:
+            self._memory.times[steps - 1] = time.monotonic()
+            self._memory.header[Header.COMMITTED] = steps
 
     def _evaluate_if_due(self, step: int) -> None:
         evaluation, memory = self._tools.evaluation, self._memory

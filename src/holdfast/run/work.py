@@ -64,7 +64,8 @@ def build_work(job: Job, objects: Mapping[str, Any]) -> Work:
 def settle(job: Job) -> None:
     """Set what torch keeps per process, so that every process rounds alike."""
     torch.set_num_threads(job.train.threads)
-    torch.use_deterministic_algorithms(True)
+    # The public function imports torch's compiler as well, which takes a second that no worker should wait.
+    torch._C._set_deterministic_algorithms(True, warn_only=False)
     # Filling fresh memory would only cost time: nothing here reads memory that was not written.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 

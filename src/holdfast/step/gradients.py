@@ -80,6 +80,7 @@ class Sink:
         if not self._open or name in self._indirect or self._uses.get(name, 0) != 1:
             return False
         view = self._views[self._slot][name]
+        self._rows.pop((self._slot, name), None)
         if self._adding:
             view.add_(torch.mm(left, right, out=self._scratch_of(view)))
         else:

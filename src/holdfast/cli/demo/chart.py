@@ -41,7 +41,8 @@ def chart(witness: Witness, columns: int, glyphs: Glyphs) -> list[Bar]:
     """What has happened until now, or from beginning to end, over so many columns."""
     span = max(witness.seconds, 0.1)
     bars = [Bar(f"worker {life.worker}", _life(life, span, columns, glyphs)) for life in list(witness.lives)]
-    speed = [(glyphs.levels[level], "speed") for level in _levels(witness, span, columns, len(glyphs.levels))]
+    levels = _levels(witness, span, columns, len(glyphs.levels) - 1)
+    speed: list[Cell] = [(glyphs.levels[level], "speed") for level in levels]
     return [*bars, Bar("steps/s", speed), Bar("", [(_axis(span, columns), "axis")])]
 
 
@@ -62,8 +63,8 @@ def _life(life: Life, span: float, columns: int, glyphs: Glyphs) -> list[Cell]:
     return cells
 
 
-def _levels(witness: Witness, span: float, columns: int, levels: int) -> list[int]:
-    """How many steps were done in the time of each column, as levels below the most; any step at all is above 0."""
+def _levels(witness: Witness, span: float, columns: int, highest: int) -> list[int]:
+    """How many steps were done in the time of each column, from 0 to `highest`; only no step at all is 0."""
     pulses = list(witness.pulses)
     if not pulses:
         return [0] * columns
@@ -71,7 +72,7 @@ def _levels(witness: Witness, span: float, columns: int, levels: int) -> list[in
     steps = np.interp(edges, [pulse.seconds for pulse in pulses], [pulse.step for pulse in pulses])
     done = np.diff(steps)
     top = max(float(done.max()), 1e-9)
-    return [int(level) for level in np.ceil(done / top * (levels - 1))]
+    return [int(level) for level in np.ceil(done / top * highest)]
 
 
 def _axis(span: float, columns: int) -> str:

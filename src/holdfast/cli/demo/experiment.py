@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from holdfast.cli.demo.witness import Witness
 from holdfast.data import access_log
 from holdfast.data.split import by_hash, uids
 from holdfast.errors import DataError, RunError, Stopped
 from holdfast.job import Job, load_job
 from holdfast.ledger import Ledger
 from holdfast.run import launch
-
-from holdfast.cli.demo.witness import Witness
 
 CREW = 4
 VICTIM = 2
@@ -52,13 +51,13 @@ metrics = ["auc", "accuracy", "log_loss"]
 @dataclass(frozen=True)
 class Size:
     rows: int = 200_000
-    epochs: int = 30
+    epochs: int = 26
 
     @classmethod
     def of_this_machine(cls) -> "Size":
         """Long enough that who replaces the dead has something left to do: more cores make steps short, but not
         the start of a process."""
-        return cls(epochs=30 if len(os.sched_getaffinity(0)) < 4 else 60)
+        return cls(epochs=26 if len(os.sched_getaffinity(0)) < 4 else 60)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Fancy:
 @contextmanager
 def _live(console: Console, drawn: Callable[[], RenderableType]) -> Iterator[None]:
     # Drawn from a thread of Rich's own, because nothing is reported while the first crew is being loaded.
-    with Live(get_renderable=drawn, console=console, refresh_per_second=8):
+    with Live(get_renderable=drawn, console=console, refresh_per_second=5):
         yield
 
 
@@ -104,9 +104,9 @@ def _pairs(pairs: list[tuple[str, str]]) -> Table:
 
 def _table(facts: Facts, comparison: Comparison) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column()
+    table.add_column(no_wrap=True)
     table.add_column("1 worker", justify="right")
-    table.add_column("4 workers, one killed", justify="right")
+    table.add_column("4 workers, 1 killed", justify="right")
     table.add_column()
     marks = {None: Text(), True: Text("✓ the same", "green"), False: Text("✗ DIFFERENT", "bold red")}
     for row in report.comparison_rows(facts, comparison):

@@ -31,10 +31,10 @@ class Plain:
             _say(f"{bar.label:<10}{bar.text}".rstrip())
 
     def ending(self, facts: Facts, comparison: Comparison, seconds: float) -> None:
-        _say(f"\n{'':<32}{'1 worker':<20}{'4 workers, 1 killed':<20}")
+        _say(f"\n{'':<30}{'1 worker':<22}{'4 workers, 1 killed'}")
         for row in report.comparison_rows(facts, comparison):
             mark = {None: "", True: "same", False: "DIFFERENT"}[row.equal]
-            _say(f"{row.label:<32}{row.first:<20}{row.second:<20}{mark}".rstrip())
+            _say(f"{row.label:<30}{row.first:<22}{row.second:<22}{mark}".rstrip())
         _say(f"\n{report.verdict(comparison)}\n")
         for remark in report.remarks(comparison):
             _say(remark)

@@ -1,6 +1,5 @@
 """The course of the demo, whoever shows it."""
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,6 +8,7 @@ from typing import Protocol
 from holdfast.cli.demo import experiment
 from holdfast.cli.demo.experiment import CREW, VICTIM, Comparison, Facts, Size
 from holdfast.cli.demo.witness import Witness
+from holdfast.cli.printed import print_json
 from holdfast.job import Job
 from holdfast.ledger import Ledger
 
@@ -37,7 +37,7 @@ class Program:
         yield Witness(victim)
 
     def ending(self, facts: Facts, comparison: Comparison, seconds: float) -> None:
-        print(json.dumps(experiment.summary(facts, comparison, seconds)))
+        print_json(experiment.summary(facts, comparison, seconds))
 
 
 def stage_for(as_json: bool) -> Stage:

@@ -3,9 +3,9 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from holdfast.cli.demo.experiment import CREW, Comparison, Facts, Trial
 from holdfast.cli.demo.witness import Moment, Witness
@@ -62,19 +62,22 @@ def events_of(witness: Witness) -> list[Moment]:
 
 
 def comparison_rows(facts: Facts, comparison: Comparison) -> list[Row]:
-    equal, pair = comparison.equal, (comparison.first, comparison.second)
-    metrics = equal["metrics"]
+    equal = comparison.equal
+
+    def row(label: str, shown: Callable[[Trial], str], same: bool | None = None) -> Row:
+        return Row(label, shown(comparison.first), shown(comparison.second), same)
+
     return [
-        _row("SHA-256 of the model", pair, lambda r: _short(r["model_sha256"]), equal["model"]),
-        _row("… and all state of training", pair, lambda r: _short(r["state_sha256"]), equal["state"]),
-        Row("loss of every step", *(f"{len(trial.losses):,} values" for trial in pair), equal["losses"]),
-        _row(f"AUC (best possible: {facts.best_auc:.4f})", pair, lambda r: _metric(r, "auc"), metrics),
-        _row("accuracy", pair, lambda r: _metric(r, "accuracy"), metrics),
-        _row("log loss", pair, lambda r: _metric(r, "log_loss"), metrics),
-        _row("samples/s", pair, lambda r: f"{r['samples_per_s']:,.0f}"),
-        _row("seconds of training", pair, lambda r: f"{r['seconds']:.1f}"),
-        _row("seconds to the first step", pair, lambda r: f"{r['first_step_s']:.1f}"),
-        Row("workers killed, replaced", *(_losses(trial) for trial in pair)),
+        row("SHA-256 of the model", lambda trial: _short(trial.result["model_sha256"]), equal["model"]),
+        row("… and all state of training", lambda trial: _short(trial.result["state_sha256"]), equal["state"]),
+        row("loss of every step", lambda trial: f"{len(trial.losses):,} values", equal["losses"]),
+        row(f"AUC (best possible: {facts.best_auc:.4f})", _metric("auc"), equal["metrics"]),
+        row("accuracy", _metric("accuracy"), equal["metrics"]),
+        row("log loss", _metric("log_loss"), equal["metrics"]),
+        row("samples/s", lambda trial: f"{trial.result['samples_per_s']:,.0f}"),
+        row("seconds of training", lambda trial: f"{trial.result['seconds']:.1f}"),
+        row("seconds to the first step", lambda trial: f"{trial.result['first_step_s']:.1f}"),
+        row("workers killed, replaced", _losses),
     ]
 
 
@@ -113,16 +116,12 @@ def next_steps(facts: Facts) -> list[tuple[str, str]]:
     ]
 
 
-def _row(label: str, pair: tuple[Trial, Trial], shown: Any, equal: bool | None = None) -> Row:
-    return Row(label, shown(pair[0].result), shown(pair[1].result), equal)
-
-
 def _short(digest: str | None) -> str:
-    return f"{digest[:16]}…" if digest else "none"
+    return f"{digest[:12]}…" if digest else "none"
 
 
-def _metric(result: dict[str, Any], name: str) -> str:
-    return f"{result['metrics'][name]:.6f}"
+def _metric(name: str) -> Callable[[Trial], str]:
+    return lambda trial: f"{trial.result['metrics'][name]:.6f}"
 
 
 def _losses(trial: Trial) -> str:

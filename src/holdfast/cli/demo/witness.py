@@ -99,7 +99,7 @@ class Witness:
 
     def measured(self, step: int, metrics: dict[str, Any]) -> None:
         shown = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        self._remember(step, "measured", f"on the test part: {shown}")
+        self._remember(step, "measured", shown)
 
     def told(self) -> list[dict[str, Any]]:
         """The time line, for programs."""

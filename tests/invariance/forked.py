@@ -1,0 +1,91 @@
+"""An engine for tests: workers are forked, so a case costs no import, and each may be told where to kill itself.
+
+They are real processes that die by a real SIGKILL. The place is counted in `fence` calls, which stand at every
+instruction that matters for a commit: before and after something is published, saved, marked or done.
+"""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from holdfast.planes import words
+from holdfast.run import gathering, stepper
+from holdfast.step import apply
+
+
+class ForkedProcess:
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._descriptor = os.pidfd_open(pid)
+        self._status: int | None = None
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def cause(self) -> str:
+        if self._status is None:
+            self._status = os.waitpid(self.pid, 0)[1]
+        return f"status {self._status}"
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class ForkingEngine:
+    """`deaths` says, per worker, at which fence it kills itself; a worker that is not named lives."""
+
+    def __init__(self, deaths: dict[int, int]) -> None:
+        self.deaths = deaths
+        self.started: list[int] = []
+
+    def start(self, arguments: Sequence[str], log: Path, threads: int, inherited: Sequence[int]) -> ForkedProcess:
+        worker = int(arguments[1])
+        pid = os.fork()
+        if pid == 0:
+            _live(arguments, log, self.deaths.get(worker))
+        self.started.append(pid)
+        return ForkedProcess(pid)
+
+
+def _live(arguments: Sequence[str], log: Path, death: int | None) -> None:
+    """The child's whole life; never returns."""
+    from holdfast.run import worker
+
+    code = 1
+    try:
+        output = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        if death is not None:
+            _die_at(death)
+        sys.argv = ["worker", *arguments]
+        worker.main()
+        code = 0
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+def _die_at(count: int) -> None:
+    left = count
+    real: Callable[[], None] = words.fence
+
+    def fence() -> None:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        real()
+
+    for module in (apply, gathering, stepper):
+        module.fence = fence

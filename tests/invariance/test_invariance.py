@@ -1,0 +1,67 @@
+"""One job, one SHA-256: of parameters, buffers, optimizer state and history, whatever the crew was and whoever died."""
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forked import ForkingEngine
+from grammar import random_job
+
+from holdfast import Job
+from holdfast.ledger import Ledger
+from holdfast.run.detached import Silent
+from holdfast.run.launch import launch
+from holdfast.run.session import Session, Start
+
+CASES, SOAK_CASES, PER_TEST = 200, 4000, 20
+
+
+def outcome(home: Path, job: Job, workers: int, deaths: dict[int, int]) -> tuple[dict[str, Any], int]:
+    """The result of the job on so many workers, some of which die; and how many were started."""
+    engine = ForkingEngine(deaths)
+    with Ledger.open(home) as ledger:
+        run = launch(ledger, job.with_sets([f"crew.workers={workers}"]))
+        result = Session(ledger, job.with_sets([f"crew.workers={workers}"]), Start(run), Silent(), engine).execute()
+    assert result["status"] == "finished", (result["error"], logs(home, run))
+    assert not [pid for pid in engine.started if os.path.exists(f"/proc/{pid}")]
+    return result, len(engine.started)
+
+
+def logs(home: Path, run: str) -> str:
+    return "\n".join(path.read_text() for path in sorted((home / "runs" / run / "logs").glob("*.log")))
+
+
+def agree(home: Path, seed: int) -> int:
+    """Check one random case; how many of its workers died."""
+    rng = random.Random(seed)
+    job = random_job(rng)
+    calm, _ = outcome(home, job, 1, {})
+    workers = rng.randint(1, job.train.replicas)
+    deaths = {worker: rng.randint(1, 60) for worker in range(10) if rng.random() < 0.6}
+    stormy, started = outcome(home, job, workers, deaths)
+    for what in ("state_sha256", "model_sha256", "metrics", "samples", "loss"):
+        assert stormy[what] == calm[what], f"seed {seed}: {what} differs on {workers} workers, deaths {deaths}"
+    return started - workers
+
+
+@pytest.mark.parametrize("block", range(CASES // PER_TEST))
+def test_random_jobs_give_one_state_whatever_the_crew_and_the_deaths(block: int, tmp_path: Path) -> None:
+    deaths = sum(agree(tmp_path, seed) for seed in range(block * PER_TEST, (block + 1) * PER_TEST))
+    assert deaths > 0, "a storm in which nobody dies proves nothing"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(36_000)
+def test_thousands_of_random_jobs(tmp_path: Path) -> None:
+    for seed in range(10_000, 10_000 + SOAK_CASES):
+        agree(tmp_path, seed)
+
+
+def test_a_changed_seed_changes_the_state(tmp_path: Path) -> None:
+    """Without this the suite might compare constants."""
+    job = random_job(random.Random(3))
+    first, _ = outcome(tmp_path, job, 1, {})
+    second, _ = outcome(tmp_path, job.with_sets(["train.seed=424242"]), 1, {})
+    assert first["state_sha256"] != second["state_sha256"]
