@@ -4,6 +4,7 @@ It is a memfd: a file without a name that lives as long as any process holds it.
 nobody without the descriptor can open it, and nothing can be left behind in /dev/shm when everybody dies.
 """
 
+import contextlib
 import mmap
 import os
 from pathlib import Path
@@ -30,10 +31,8 @@ class Arena:
         self.size = size
         self._map = mmap.mmap(fd, size)
         # Large pages save most page faults of the first steps; a kernel without them just says no.
-        try:
+        with contextlib.suppress(OSError):
             self._map.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:
-            pass
         self.buffer = memoryview(self._map)
 
     def bytes_at(self, offset: int, size: int) -> memoryview:

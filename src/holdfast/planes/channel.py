@@ -4,11 +4,13 @@ The socket lies in the run's directory, which its owner alone may enter; whoever
 know the run's key. One packet is one message, so nothing has to be framed, and nothing is ever unpickled.
 """
 
+import contextlib
 import hmac
 import json
 import os
 import socket
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -123,18 +125,14 @@ def connect(path: Path, key: str, greeting: Message) -> Channel:
     return channel
 
 
-class _short:
+@contextlib.contextmanager
+def _short(path: Path) -> Iterator[str]:
     """A name for `path` that fits the 108 bytes of a socket address, however deep the directory lies."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> str:
-        self._directory = os.open(self._path.parent, os.O_PATH)
-        return f"/proc/self/fd/{self._directory}/{self._path.name}"
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._directory)
+    directory = os.open(path.parent, os.O_PATH)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)
 
 
 def _same_user(connection: socket.socket) -> bool:

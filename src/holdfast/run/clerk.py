@@ -48,10 +48,13 @@ class Clerk:
             self._thread = threading.Thread(target=self._save_shadow, args=(gauges, step), daemon=True)
             self._thread.start()
 
-    def finish(self, gauges: Gauges) -> None:
-        """Wait for what is being written, then save the committed state itself; the crew must be at rest."""
+    def settle(self) -> None:
+        """Wait for what is being written."""
         if self._thread is not None:
             self._thread.join()
+
+    def save_committed(self, gauges: Gauges) -> None:
+        """Save the committed state itself; the crew must be at rest."""
         self._save(gauges, gauges.committed, from_shadow=False)
 
     @property

@@ -1,5 +1,6 @@
 """The crew: workers' processes and channels. It tells the captain what happens and does what the captain decides."""
 
+import contextlib
 import selectors
 import time
 from collections.abc import Callable
@@ -138,10 +139,9 @@ class Crew:
 
     def _send(self, hand: Hand, message: Message) -> None:
         if hand.channel is not None:
-            try:
+            # If the channel is closed its process is ending, and the selector will say so.
+            with contextlib.suppress(Closed):
                 hand.channel.send(message)
-            except Closed:
-                pass  # its process is ending, and the selector will say so
 
     def _greet(self) -> None:
         greeted = self._listener.accept()

@@ -21,6 +21,8 @@ from holdfast.run.lease import is_executed
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Session, Show, Start
 
+_STOP_S = 120.0
+
 
 def launch(ledger: Ledger, job: Job) -> str:
     """Put a new run on record and write down what its processes need; its id."""
@@ -32,7 +34,11 @@ def launch(ledger: Ledger, job: Job) -> str:
         workers=job.crew.workers.start,
         steps_total=job.train.steps or 0,
     )
-    place_of(ledger, run.id).prepare(job)
+    try:
+        place_of(ledger, run.id).prepare(job)
+    except Exception as error:
+        ledger.update_run(run.id, status="failed", error=str(error))
+        raise
     return run.id
 
 
@@ -67,16 +73,21 @@ def detach(ledger: Ledger, run: str) -> None:
 
 
 def stop(ledger: Ledger, run: str) -> None:
-    """Ask the process that executes the run to stop it at the end of its step, with a checkpoint."""
+    """Have the process that executes the run stop it at the end of its step, with a checkpoint; waits for that."""
     place = place_of(ledger, run)
     try:
         channel = connect(place.socket, place.key, {"kind": "stop"})
         channel.receive(timeout_s=5.0)
     except (Closed, OSError):
-        status = ledger.run(run).status
+        status = status_of(ledger, run)
         raise RunError(
             f"run {run} is not being executed (its status is {status}), so there is nothing to stop"
         ) from None
+    deadline = time.monotonic() + _STOP_S
+    while is_executed(ledger, run):
+        if time.monotonic() > deadline:
+            raise RunError(f"run {run} was told to stop and is still at its step after {_STOP_S:g} s; it will stop")
+        time.sleep(0.05)
 
 
 def place_of(ledger: Ledger, run: str) -> RunPlace:

@@ -1,5 +1,6 @@
 """How a run is doing, in numbers: read off the gauges now and then, the same for a terminal, a pipe and a program."""
 
+import itertools
 import statistics
 from collections import deque
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def speed_of(rows: list[Row]) -> Speed:
     steady = rows[max(1, len(rows) // 10) :] if len(rows) > 20 else rows
     if len(steady) < 2 or steady[-1].time <= steady[0].time:
         return Speed(samples, None, None, None)
-    passed = [after.time - before.time for before, after in zip(steady, steady[1:], strict=False)]
+    passed = [after.time - before.time for before, after in itertools.pairwise(steady)]
     seen = sum(row.samples for row in steady[1:])
     rate = seen / (steady[-1].time - steady[0].time)
     return Speed(samples, rate, max(passed), statistics.median(passed))

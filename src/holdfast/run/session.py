@@ -58,7 +58,6 @@ class Session:
         self._show = show
         self._engine = engine or LocalEngine()
         self._interrupts = 0
-        self._crew: Crew | None = None
         self._gauges: Gauges | None = None
         self._progress: Progress | None = None
         self._metrics: dict[str, Any] = {}
@@ -66,8 +65,6 @@ class Session:
     def interrupt(self) -> None:
         """The first time: finish the step, save, and stop. The second time: stop at once."""
         self._interrupts += 1
-        if self._crew is not None and self._interrupts == 1:
-            self._crew.order_stop()
 
     def execute(self) -> dict[str, Any]:
         """The result of the run, whatever its status. Leaves no process behind in any case."""
@@ -90,7 +87,7 @@ class Session:
         seats = self._job.train.replicas + 2
         terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s)
         ears = Ears(self._note, self._measured, self._laid_out)
-        self._crew = crew = Crew(self.place, Captain(terms), self._engine, descriptor, ears)
+        crew = Crew(self.place, Captain(terms), self._engine, descriptor, ears)
         self._ledger.update_run(self._start.run, status="running", started=time.time(), pid=os.getpid())
         try:
             crew.begin(self._job.train.threads, self._start.checkpoint)
@@ -102,7 +99,11 @@ class Session:
         return self._close(crew, ending)
 
     def _watch(self, crew: Crew, lease: RunLease) -> End:
+        ordered = False
         while crew.ending is None and self._interrupts < 2:
+            if self._interrupts and not ordered:
+                crew.order_stop()
+                ordered = True
             crew.turn(_TURN_S)
             now = time.monotonic()
             lease.renew(now)
@@ -117,8 +118,7 @@ class Session:
         gauges = self._gauges
         if gauges is not None and gauges.is_prepared:
             self._record.points(gauges, float("inf"))
-            if ending.status != "failed" and self._interrupts < 2 and gauges.committed:
-                self._clerk.finish(gauges)
+            ending = self._save(gauges, ending)
         if ending.status == "failed":
             ending = End("failed", self._with_last_checkpoint(ending.error or ""))
         result = self._result(crew, ending, gauges)
@@ -132,6 +132,17 @@ class Session:
             pid=None,
         )
         return result
+
+    def _save(self, gauges: Gauges, ending: End) -> End:
+        """Write the last checkpoint; a run whose model cannot be kept has failed."""
+        self._clerk.settle()
+        if ending.status == "failed" or self._interrupts > 1 or not gauges.committed:
+            return ending
+        try:
+            self._clerk.save_committed(gauges)
+        except HoldfastError as error:
+            return End("failed", str(error))
+        return ending
 
     def _result(self, crew: Crew, ending: End, gauges: Gauges | None) -> dict[str, Any]:
         result: dict[str, Any] = {

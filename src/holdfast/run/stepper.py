@@ -27,7 +27,7 @@ _STOP, _SNAPSHOT = 1, 2
 _EPOCH_BITS = 40
 _PHASES = 8
 _EVALUATED, _GATHERED, _MEASURED, _APPLIED = 1, 2, 3, 4
-_WAIT_S = 1.0
+_HEARTBEAT_S = 1.0
 
 
 class Interrupted(Exception):
@@ -63,7 +63,7 @@ class Tools:
 
 
 class Stepper:
-    """Steps for one worker in one seat. `heartbeat` is called while waiting and may raise."""
+    """Steps for one worker in one seat. `heartbeat` is called now and then at safe points, and may raise."""
 
     def __init__(
         self, tools: Tools, seat: int, report: Callable[[dict[str, Any]], None], heartbeat: Callable[[], None]
@@ -75,6 +75,7 @@ class Stepper:
         self._seat = seat
         self._report = report
         self._heartbeat = heartbeat
+        self._heard_at = time.monotonic()
         self._applier = Applier(tools.memory, self._job, seat, self._steps)
         self._gathering = Gathering(tools.memory, tools.replica, tools.sink, seat, self._pause)
         self._piece_count = len(tools.memory.layout.shapes.pieces)
@@ -223,9 +224,8 @@ class Stepper:
     def _wait(self, reached: Callable[[], bool]) -> None:
         fence()
         self._set(Seat.WAITING, 1)
-        while not wait_until(reached, self._is_outdated, _WAIT_S):
+        while not wait_until(reached, self._is_outdated, _HEARTBEAT_S):
             self._pause()
-            self._heartbeat()
         fence()
         self._set(Seat.WAITING, 0)
 
@@ -233,6 +233,10 @@ class Stepper:
         """A safe point: nothing is half done except what is published as such."""
         if self._is_outdated():
             raise Interrupted
+        now = time.monotonic()
+        if now - self._heard_at > _HEARTBEAT_S:
+            self._heard_at = now
+            self._heartbeat()
 
     def _is_outdated(self) -> bool:
         return bool(self._memory.header[Header.EPOCH] != self._view.epoch)

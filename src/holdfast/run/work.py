@@ -14,6 +14,7 @@ from holdfast.data.sources import load
 from holdfast.job import Job, TorchOptimizer
 from holdfast.models import build
 from holdfast.models.losses import loss_for
+from holdfast.planes.arena import require_memory
 from holdfast.step.evaluation import Evaluation
 from holdfast.step.layout import Layout, Room, Shapes, layout_of, shapes_of
 from holdfast.step.replica import Loss, seed_all
@@ -52,6 +53,7 @@ def build_work(job: Job, objects: Mapping[str, Any]) -> Work:
     """Load the data, build the model with its first weights from the job's seed, and lay out both."""
     settle(job)
     dataset = load(job.data.use, job.data.args, job.base_dir, objects.get("data"))
+    _refuse_what_cannot_fit(job, dataset, objects)
     seed_all(derive(job.train.seed, _INITIAL))
     model = build(job.model.use, job.model.args, dataset.info, job.base_dir, objects.get("model"))
     loss = loss_for(job.train.loss, dataset.info, job.base_dir, objects.get("loss"))
@@ -59,6 +61,24 @@ def build_work(job: Job, objects: Mapping[str, Any]) -> Work:
     whole = WholeTensor(job.optimizer, job.base_dir) if isinstance(job.optimizer, TorchOptimizer) else None
     shapes = shapes_of(model, job.optimizer, len(rule.initial) if rule else 0, whole)
     return Work(job, dataset, model, loss, Evaluation(model, dataset, job), shapes, num_steps(job, dataset))
+
+
+def _refuse_what_cannot_fit(job: Job, dataset: Dataset, objects: Mapping[str, Any]) -> None:
+    """Say so before memory is taken. A model that cannot be built without memory is not measured."""
+    if isinstance(objects.get("model"), nn.Module):
+        return
+    try:
+        with torch.device("meta"):
+            probe = build(job.model.use, job.model.args, dataset.info, job.base_dir, objects.get("model"))
+        count = sum(parameter.numel() for parameter in probe.parameters())
+    except Exception:  # whatever is wrong with the model, building it for real will say it better
+        return
+    rule = elementwise(job.optimizer)
+    copies = 3 + (len(rule.initial) if rule else 1)
+    require_memory(
+        4 * count * copies,
+        f"model '{job.model.use}' with {count:,} parameters (first weights, parameters, gradient, optimizer state)",
+    )
 
 
 def settle(job: Job) -> None:

@@ -1,5 +1,6 @@
 """The main of a worker: build the job's model, say so, and step whenever the captain commits a view."""
 
+import os
 import signal
 import sys
 import traceback
@@ -50,7 +51,9 @@ class Worker:
         while True:
             message = self._channel.receive()
             if message is None or message["kind"] == "quit":
-                return
+                # Nothing is left to tidy up, and torch takes its time to take itself apart.
+                sys.stdout.flush()
+                os._exit(0)
             self._obey(message, tools)
 
     def _build(self, descriptor: int, checkpoint: str) -> "Tools":
@@ -86,7 +89,7 @@ class Worker:
             self._channel.send({"kind": "done", "epoch": view.epoch, "stopped": outcome == "stopped"})
 
     def _listen(self) -> None:
-        """While waiting for others: leave if there is no captain any more."""
+        """Leave if there is no captain any more."""
         if not self._channel.is_open():
             raise Closed
 

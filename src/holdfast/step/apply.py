@@ -216,7 +216,7 @@ def mend(memory: Memory) -> int:
 def step_of(memory: Memory) -> int:
     """The step that is being worked on: the first that not all pieces have been through."""
     *pieces, buffers = memory.done.tolist()[: len(memory.layout.shapes.pieces) + 1]
-    return min(min(pieces), buffers // 2)
+    return min(*pieces, buffers // 2)
 
 
 def _restore(memory: Memory, seat: int, index: int, from_shadow: bool) -> None:

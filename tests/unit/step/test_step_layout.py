@@ -1,5 +1,6 @@
 """Where everything lies: aligned, apart from each other, and the same in every process."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_parameters_are_aligned_and_apart(sizes: list[int], by_tensor: bool) -> 
 @given(SIZES)
 def test_pieces_cut_the_flat_buffer_into_blocks(sizes: list[int]) -> None:
     found = shapes(Bag([*sizes, 5, 6]), GROUPED)
-    assert [(piece.start, piece.stop) for piece in found.pieces][0][0] == 0
+    assert next((piece.start, piece.stop) for piece in found.pieces)[0] == 0
     assert all(a.stop == b.start for a, b in zip(found.pieces, found.pieces[1:], strict=False))
     assert found.pieces[-1].stop == found.length
     assert all(piece.stop - piece.start <= BLOCK and piece.start % 1024 == 0 for piece in found.pieces)
@@ -189,6 +190,6 @@ def span(entry: Entry) -> Span:
 
 def assert_apart(spans: Sequence[Span], end: int) -> None:
     ordered = sorted(spans)
-    assert all(a[1] <= b[0] for a, b in zip(ordered, ordered[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(ordered))
     assert ordered[0][0] >= 0
     assert ordered[-1][1] <= end

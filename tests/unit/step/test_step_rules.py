@@ -104,7 +104,7 @@ def torchs(spec: AnyOptimizer, fused: bool = True) -> Any:
     return lambda parameters: getattr(torch.optim, name)(parameters, **arguments, **how)
 
 
-@pytest.mark.parametrize(("name", "args"), WHOLE, ids=lambda case: str(case))
+@pytest.mark.parametrize(("name", "args"), WHOLE, ids=str)
 def test_whole_tensor_rule_is_torchs_with_its_state_in_flat_memory(
     name: str, args: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """One tree for each number of replicas, whoever holds which part of it."""
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -42,7 +43,7 @@ def worked_out(program: Sequence[Node | None]) -> str:
 def test_sum_is_the_same_whatever_partials_there_are(size: int, data: st.DataObject) -> None:
     root = Node(0, size)
     cuts = sorted({0, size, *data.draw(st.lists(st.integers(0, size)))})
-    cover = [node for low, high in zip(cuts, cuts[1:], strict=False) for node in nodes_within(root, low, high)]
+    cover = [node for low, high in itertools.pairwise(cuts) for node in nodes_within(root, low, high)]
     assert worked_out(sum_order(root, cover)) == written(root)
 
 

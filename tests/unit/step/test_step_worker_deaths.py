@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 from mortal import each_moment, mortal
-from rig import job_of, noise, rig
+from rig import noise, rig
 from torch import nn
 
 from holdfast.job import AdamW, Job
