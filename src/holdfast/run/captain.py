@@ -155,6 +155,7 @@ class Captain:
     ended: bool = False
     first_built: float | None = None
     respawn_at: float | None = None
+    asked_at: float = 0.0
 
     def handle(self, event: Event, now: float) -> list[Action]:
         """Decide. Events about workers that are not known (any more) change nothing."""
@@ -168,14 +169,13 @@ class Captain:
             case Accepted(worker, epoch) if epoch == self.view.epoch and worker in self.members:
                 return list(self._accepted(worker))
             case Done(worker, epoch, stopped) if epoch == self.view.epoch and worker in self.members:
-                return list(self._done(worker, stopped))
+                return list(self._done(worker, stopped, now))
             case Failed(worker, error) if worker in self.members:
                 return [Note("failed", error, worker), self._end("failed", error)]
             case Lost(worker, cause) if worker in self.members:
                 return list(self._lost(worker, cause, now))
             case Hung(worker, cause) if worker in self.members and not self.members[worker].doomed:
-                self.members[worker].doomed = True
-                return [Note("hung", cause, worker), Kill(worker)]
+                return list(self._doom(worker, cause))
             case Tick():
                 return list(self._tick(now))
         return []
@@ -202,7 +202,9 @@ class Captain:
             self.committed = True
             yield Commit(self.view)
 
-    def _done(self, worker: int, stopped: bool) -> Iterator[Action]:
+    def _done(self, worker: int, stopped: bool, now: float) -> Iterator[Action]:
+        if not self.done:
+            self.asked_at = now
         self.done.add(worker)
         if self.committed and self.done >= {member for member, _ in self.view.members}:
             yield self._end("stopped" if stopped else "finished")
@@ -224,11 +226,28 @@ class Captain:
     def _tick(self, now: float) -> Iterator[Action]:
         if self.respawn_at is not None and now >= self.respawn_at:
             self.respawn_at = None
-            allowed = self.terms.workers - len(self.members)
-            for _ in range(allowed):
+            missing = self.terms.workers - len(self.members)
+            allowed = self.terms.workers + self.terms.restarts - self.next_worker
+            for _ in range(min(missing, allowed)):
                 yield self._spawn()
         if self.view.epoch == 0:
             yield from self._revise(now)
+        yield from self._hurry(now)
+
+    def _hurry(self, now: float) -> Iterator[Action]:
+        """Nobody is waited for without end: neither for its consent, nor to come to the end when others have."""
+        is_asked = self.done or not self.committed
+        if not is_asked or now - self.asked_at <= self.terms.patience_s:
+            return
+        answered = self.done if self.committed else self.accepted
+        for worker, _ in self.view.members:
+            if worker not in answered and worker in self.members and not self.members[worker].doomed:
+                yield from self._doom(worker, f"worker {worker} did not answer for {self.terms.patience_s:g} s")
+
+    def _doom(self, worker: int, cause: str) -> Iterator[Action]:
+        self.members[worker].doomed = True
+        yield Note("hung", cause, worker)
+        yield Kill(worker)
 
     def _revise(self, now: float) -> Iterator[Action]:
         """Propose a view of all who can work, if it is another than the last one."""
@@ -243,6 +262,7 @@ class Captain:
         pairs = tuple((worker, self.members[worker].seat or 0) for worker in able)
         self.view = View(self.view.epoch + 1, pairs)
         self.accepted, self.done, self.committed = set(), set(), False
+        self.asked_at = now
         yield Propose(self.view)
 
     def _may_begin(self, able: int, now: float) -> bool:

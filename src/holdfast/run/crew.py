@@ -75,8 +75,8 @@ class Crew:
         self._decide(c.Tick())
 
     def order_stop(self) -> None:
-        """Let the crew finish its step and stop there; before there is a crew, stop at once."""
-        if self.gauges is not None and self._captain.committed:
+        """Let the crew finish its step and stop there; before anything was begun, stop at once."""
+        if self.gauges is not None and self.gauges.is_prepared:
             self.gauges.wish_stop()
         else:
             self.ending = c.End("stopped")

@@ -1,7 +1,7 @@
 """What the captain's side reads off the shared memory, and the few words it writes there. It imports no torch."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,20 +94,38 @@ class Gauges:
         return Row(step, loss, samples, norm, lr, self._times[step])
 
     def replicas_of(self, seat: int) -> int:
-        return int(self._seats[seat * SEAT_WORDS + Seat.REPLICAS])
+        return self._of_seat(seat, Seat.REPLICAS)
 
     def stuck(self, members: Iterable[tuple[int, int]], patience_s: float, now: float) -> list[int]:
-        """The workers that should be busy and have finished nothing for so long."""
+        """The workers that should be busy and have finished nothing for so long.
+
+        Who waits is excused, unless what it waits for is there, and it does not wake: when others have come further,
+        or when nobody works at all.
+        """
+        members = list(members)
+        waiting = self._waiting(members)
         found = []
         for worker, seat in members:
-            beats = int(self._seats[seat * SEAT_WORDS + Seat.BEATS])
-            waiting = self._seats[seat * SEAT_WORDS + Seat.WAITING]
+            beats = self._of_seat(seat, Seat.BEATS)
             pulse = self._pulses.get(worker)
-            if pulse is None or waiting or pulse.beats != beats:
+            excused = worker in waiting and len(waiting) < len(members)
+            if pulse is None or excused or pulse.beats != beats:
                 self._pulses[worker] = _Pulse(beats, now)
             elif now - pulse.since > patience_s:
                 found.append(worker)
         return found
+
+    def _waiting(self, members: Sequence[tuple[int, int]]) -> set[int]:
+        """Those that wait as far on as anybody is."""
+        furthest = max((self._of_seat(seat, Seat.ARRIVED) for _, seat in members), default=0)
+        return {
+            worker
+            for worker, seat in members
+            if self._of_seat(seat, Seat.WAITING) and self._of_seat(seat, Seat.ARRIVED) == furthest
+        }
+
+    def _of_seat(self, seat: int, place: int) -> int:
+        return int(self._seats[seat * SEAT_WORDS + place])
 
     def sections(self, step: int, from_shadow: bool) -> list[Section]:
         """What a checkpoint of this step keeps, as it lies in memory."""

@@ -87,6 +87,7 @@ class Stepper:
         """Step until the end, an order to stop, or a newer view."""
         self._view, self._rank = view, view.place_of(worker)
         self._set(Seat.ARRIVED, view.epoch << _EPOCH_BITS)
+        self._set(Seat.WAITING, 0)
         try:
             return self._run()
         except Interrupted:
@@ -128,7 +129,7 @@ class Stepper:
             self._give_orders(step)
         self._meet(step, _GATHERED)
         orders = memory.header[Header.ORDERS] & 0xFF
-        applier.plan(cover(memory, step))
+        applier.plan(cover(memory, step), self._tools.replica.order.count(step))
         total, count = applier.statistics()
         norm = self._whole_norm(step, count)
         applier.apply(step, self._own_pieces(step), count, norm, keep=bool(orders & _SNAPSHOT))

@@ -42,9 +42,14 @@ class Applier:
         largest, depth = self._layout.shapes.largest_piece, job.train.replicas.bit_length() + 1
         self._scratch = [torch.empty(largest) for _ in range(depth)]
         self._plan: list[int | None] = []
+        self._samples = 1
 
-    def plan(self, partials: Mapping[Node, int]) -> None:
-        """Fix the partials of the step to come, by slot; they must hold every replica once."""
+    def plan(self, partials: Mapping[Node, int], samples: int) -> None:
+        """Fix the partials of the step to come, by slot; they must hold every replica once.
+
+        They are sums divided by the step's `samples`, so a loss that counts samples needs no other division.
+        """
+        self._samples = samples
         order = sum_order(Node(0, self._job.train.replicas), partials)
         self._plan = [None if node is None else partials[node] for node in order]
 
@@ -119,10 +124,12 @@ class Applier:
             buffer.copy_(new[name])
 
     def _gradient(self, index: int, count: float) -> Tensor:
-        """The mean gradient of a piece, in scratch memory."""
+        """The mean gradient of a piece; it may be the only partial itself, which must not be changed."""
         views = [self._memory.slot_pieces(s)[index] if s is not None else None for s in self._plan]
         total = self._along_tree(views, self._scratch)
-        return torch.div(total, count, out=self._scratch[0][: len(total)])
+        if count == self._samples:
+            return total
+        return torch.div(total, count / self._samples, out=self._scratch[0][: len(total)])
 
     def _along_tree(self, plan: Sequence[Tensor | None], scratch: Sequence[Tensor] = ()) -> Tensor:
         stack: list[Tensor] = []
@@ -142,7 +149,9 @@ class Applier:
         else:
             total = self._memory.total[index]
             gradient = torch.mul(total, scale, out=self._scratch[0][: len(total)])
-        return gradient if limit is None else gradient.clamp_(-limit, limit)
+        if limit is None:
+            return gradient
+        return torch.clamp(gradient, -limit, limit, out=self._scratch[0][: len(gradient)])
 
     def _clip_scale(self, norm: float | None) -> float | None:
         if norm is None:
@@ -189,7 +198,8 @@ class Applier:
             entries = shapes.states[piece.entry]
             state = {e.name: v.view(e.shape) for e, v in zip(entries, views.state, strict=True)}
             shape = shapes.trainable[piece.entry].shape
-            self._whole.update(views.parameters.view(shape), gradient.view(shape), state, moment)
+            # These are torch's own optimizers or a user's, which may change the gradient that they are given.
+            self._whole.update(views.parameters.view(shape), gradient.clone().view(shape), state, moment)
 
 
 def mend(memory: Memory) -> int:

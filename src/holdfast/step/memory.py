@@ -14,7 +14,7 @@ from holdfast.step.tree import Node
 
 
 class Slot(NamedTuple):
-    """A partial: the sum of gradients of a node, of its buffers' changes, and its statistics."""
+    """A partial: the sums over a node, of gradients by the step's samples, of its buffers' changes, of statistics."""
 
     gradient: Tensor
     deltas: Tensor

@@ -68,7 +68,7 @@ class ReplicaWork:
             if not np.isfinite(total):
                 raise RunError(f"the loss is {total}, so training stopped before this step changed anything")
             if loss.requires_grad:
-                self._sink.backward(loss)
+                self._sink.backward(loss / self.order.count(step))
         self._sink.finish()
         self._leave(slot, adding, total, count)
 

@@ -1,7 +1,7 @@
 """Update rules: how a stretch of parameters changes, given its gradient.
 
 An elementwise rule works on any stretch; torch's own fused kernels do the arithmetic. Every rule changes parameters
-and state in place, is a function of its arguments alone, and may overwrite the gradient.
+and state in place, is a function of its arguments alone, and leaves the gradient as it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,9 +55,13 @@ def elementwise(spec: AnyOptimizer) -> Elementwise | None:
 def _adam(spec: Adam | AdamW, kernel: Callable[..., Any]) -> Update:
     beta1, beta2 = spec.betas
     count = torch.zeros(())
+    counted = 0
 
     def update(parameters: Tensor, gradient: Tensor, state: Sequence[Tensor], moment: Moment) -> None:
-        count.fill_(moment.step)
+        nonlocal counted
+        if counted != moment.step:
+            count.fill_(moment.step)
+            counted = moment.step
         kernel(
             [parameters],
             [gradient],

@@ -1,7 +1,7 @@
 """Death at any moment: a worker whose stores to shared memory end when its time has come.
 
-A moment is a fence, just before and just after a store to a shared word, or a place that a test names. What is torn by the death may be said
-with it, since a process can die in the middle of changing a tensor.
+A moment is a fence, just before and just after a store to a shared word, or a place that a test names. What is torn
+by the death may be said with it, since a process can die in the middle of changing a tensor.
 """
 
 from collections.abc import Callable, Iterator

@@ -56,7 +56,7 @@ class Rig:
     def apply(self, hands: Hands, step: int, keep: bool = False) -> None:
         """All of the second half that has not been done yet."""
         memory, applier = self.memory, hands.applier
-        applier.plan(cover(memory, step))
+        applier.plan(cover(memory, step), hands.replica.order.count(step))
         _, count = applier.statistics()
         pieces = range(len(memory.layout.shapes.pieces))
         norm = None
@@ -102,3 +102,12 @@ def job_of(model: Any, inputs: Any, targets: Tensor, **fields: Any) -> Job:
 
 def noise(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+class Rude(torch.optim.SGD):
+    """A user's optimizer that changes the gradient it is given, as none should."""
+
+    def step(self) -> None:  # type: ignore[override]
+        for parameter in self.param_groups[0]["params"]:
+            parameter.grad.mul_(2.0)
+        super().step()

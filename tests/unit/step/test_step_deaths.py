@@ -10,7 +10,7 @@ from mortal import Fuse, each_moment, mortal
 from rig import Hands, Rig, job_of, noise, rig
 from torch import nn
 
-from holdfast.job import SGD, AdamW, Job, TorchOptimizer
+from holdfast.job import SGD, Adagrad, Adam, AdamW, Job, RMSprop, TorchOptimizer
 from holdfast.job.optimizer import Group
 from holdfast.step.apply import Applier, mend, step_of
 from holdfast.step.memory import Memory
@@ -20,7 +20,9 @@ TRAINED = 2
 
 
 def net() -> nn.Module:
-    return nn.Sequential(nn.Linear(6, 40), nn.BatchNorm1d(40), nn.Tanh(), nn.Linear(40, 40, bias=False), nn.Linear(40, 2))
+    return nn.Sequential(
+        nn.Linear(6, 40), nn.BatchNorm1d(40), nn.Tanh(), nn.Linear(40, 40, bias=False), nn.Linear(40, 2)
+    )
 
 
 def wide() -> nn.Module:
@@ -34,6 +36,14 @@ JOBS: dict[str, tuple[Any, dict[str, Any]]] = {
     "clip_norm": (net, {"optimizer": AdamW(lr=0.01), "clip_norm": 0.05}),
     "clip_value": (net, {"optimizer": SGD(lr=0.01), "clip_value": 0.001}),
     "nadam": (wide, {"optimizer": TorchOptimizer(use="torch.optim:NAdam", lr=0.01)}),
+    # Of one replica nothing is added up, so its partial itself is what the update sees, again after a death.
+    "alone, adam": (net, {"replicas": 1, "optimizer": Adam(lr=0.01, weight_decay=0.1)}),
+    "alone, sgd": (net, {"replicas": 1, "optimizer": SGD(lr=0.01, momentum=0.9, nesterov=True, weight_decay=0.1)}),
+    "alone, adagrad": (net, {"replicas": 1, "optimizer": Adagrad(lr=0.01, weight_decay=0.1)}),
+    "alone, rmsprop": (net, {"replicas": 1, "optimizer": RMSprop(lr=0.01, momentum=0.9, weight_decay=0.1)}),
+    "alone, clip": (net, {"replicas": 1, "optimizer": SGD(lr=0.01), "clip_value": 0.001, "clip_norm": 0.05}),
+    "alone, nadam": (wide, {"replicas": 1, "optimizer": TorchOptimizer(use="torch.optim:NAdam", weight_decay=0.1)}),
+    "alone, rude": (net, {"replicas": 1, "optimizer": TorchOptimizer(use="rig:Rude", lr=0.01)}),
     "muon": (wide, {"optimizer": TorchOptimizer(use="torch.optim:Muon", lr=0.01)}),
 }
 
@@ -88,7 +98,7 @@ def test_mending_survives_a_death_at_any_moment(trained: tuple[Rig, Hands], keep
     run.memory.arena.buffer[:] = arena
     tear_one_piece(run, seat=0, index=0, keep=keep)
     if len(run.memory.layout.shapes.pieces) > 1:
-        tear_one_piece(run, seat=3, index=1, keep=keep)
+        tear_one_piece(run, seat=2, index=1, keep=keep)
     torn = bytes(run.memory.arena.buffer)
     for fuse in each_moment():
         run.memory.arena.buffer[:] = torn
@@ -121,12 +131,9 @@ def test_gathering_survives_a_death_at_any_moment(name: str, replicas: int) -> N
             assert run.persistent() == undisturbed
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 5, 6, 8, 12])
-@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+@pytest.mark.parametrize(("replicas", "workers"), [(r, w) for r in (1, 2, 5, 6, 8, 12) for w in (1, 2, 3, 5) if w <= r])
 def test_how_replicas_are_shared_changes_nothing(replicas: int, workers: int) -> None:
     """Nor does who updates which piece."""
-    if workers > replicas:
-        pytest.skip("a worker without a replica has nothing to do")
     job = job_named("adamw", replicas=replicas)
     with rig(job) as alone:
         alone.train(alone.hands(0))

@@ -13,7 +13,7 @@ from holdfast.errors import ModelError
 from holdfast.step.gradients import Conflict
 from holdfast.step.state import attach
 
-FEATURES, WORDS, SAMPLES = 5, 9, 24
+FEATURES, WORDS, SAMPLES = 5, 40, 24
 
 
 class Tied(nn.Module):
@@ -256,7 +256,8 @@ def autograds(run: Rig, step: int, replica: int) -> dict[str, Tensor]:
     attach(model, run.memory)
     order = run.hands(5).replica.order
     inputs, targets = work.dataset.train.fetch(order.slice(step, replica, 4))
-    functional.mse_loss(model(inputs), targets, reduction="none").mean(1).sum().backward()
+    loss = functional.mse_loss(model(inputs), targets, reduction="none").mean(1).sum()
+    (loss / order.count(step)).backward()
     return {
         name: torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         for name, parameter in model.named_parameters()

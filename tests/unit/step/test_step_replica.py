@@ -55,8 +55,7 @@ def test_a_loss_that_is_not_finite_names_step_replica_and_samples() -> None:
         samples = hands.replica.order.slice(step, replica, 4).tolist()
         before = run.persistent()
         with pytest.raises(RunError) as caught:
-            for at in range(step + 1):
-                run.gather(hands, at)
+            run.gather(hands, step)
         assert str(caught.value) == (
             "the loss is nan, so training stopped before this step changed anything "
             f"(step {step}, replica {replica}, samples {', '.join(map(str, samples))})"

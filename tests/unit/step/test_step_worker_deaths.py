@@ -1,5 +1,6 @@
 """A whole worker dies at any moment of its run, and another goes on: to the same bits, history and metrics."""
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from torch import nn
 
 from holdfast.job import AdamW, Job
 from holdfast.planes.arena import Arena
+from holdfast.planes.channel import Closed
 from holdfast.run.stepper import Stepper, Tools
 from holdfast.run.view import View
 from holdfast.run.work import build_work
@@ -99,3 +101,19 @@ def view(memory: Memory, epoch: int, worker: int) -> View:
     """Of one worker, in the seat of its number, and proposed."""
     memory.header[Header.EPOCH] = epoch
     return View(epoch, ((worker, worker),))
+
+
+def test_a_worker_that_never_waits_still_finds_that_its_captain_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone, or as fast as the others, it would otherwise go on to the end for nobody."""
+
+    def listen() -> None:
+        if run.memory.header[Header.COMMITTED] == 2:
+            raise Closed
+
+    hours = count(step=3600)
+    monkeypatch.setattr("holdfast.run.stepper.time.monotonic", lambda: float(next(hours)))
+    with rig(job()) as run:
+        tools = Tools(build_work(run.job, run.job.objects), run.memory, "")
+        with pytest.raises(Closed):
+            Stepper(tools, 0, lambda _: None, listen).run(view(run.memory, 1, 0), 0)
+        assert run.memory.header[Header.COMMITTED] == 2

@@ -1,0 +1,45 @@
+"""Thousands of runs with faults at random moments, under virtual time; each is decided by its seed."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from world import World
+
+NORMAL = range(6000)
+SOAK_CHUNK = 5000
+
+
+def test_the_law_holds_in_every_world() -> None:
+    endings = judge(NORMAL)
+    # A simulator in which nothing happens would show nothing.
+    assert endings["finished"] > 500
+    assert endings["failed"] > 100
+    assert endings["stopped"] > 20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("chunk", range(100_000 // SOAK_CHUNK))
+def test_the_law_holds_in_very_many_worlds(chunk: int) -> None:
+    start = 10_000_000 + chunk * SOAK_CHUNK
+    judge(range(start, start + SOAK_CHUNK))
+
+
+@pytest.mark.parametrize("seed", [3, 33, 333])
+def test_a_seed_replays_exactly(seed: int) -> None:
+    first, second = World(seed), World(seed)
+    assert first.run() == second.run()
+    assert first.now == second.now
+    assert first.captain == second.captain
+
+
+def judge(seeds: Iterable[int]) -> Counter[str]:
+    endings: Counter[str] = Counter()
+    for seed in seeds:
+        world = World(seed)
+        try:
+            endings[world.run().status] += 1
+        except Exception as error:
+            raise AssertionError(f"seed {seed} at {world.now:.2f} s: {error}; replay it with World({seed})") from error
+    return endings

@@ -1,0 +1,3 @@
+from board import board
+
+__all__ = ["board"]

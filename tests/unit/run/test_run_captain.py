@@ -1,0 +1,163 @@
+"""The captain's answers to single events; whole histories are in tests/simulator."""
+
+from holdfast.run.captain import (
+    Accepted,
+    Action,
+    Begin,
+    Built,
+    Captain,
+    Commit,
+    Done,
+    End,
+    Event,
+    Failed,
+    Hung,
+    Kill,
+    Lost,
+    Note,
+    Propose,
+    Spawn,
+    Terms,
+    Tick,
+)
+from holdfast.run.view import View
+
+PATIENCE_S = 20.0
+
+
+class Told:
+    """A captain who is told one thing after the other; notes are left out of the answers."""
+
+    def __init__(self, workers: int = 2, at_least: int = 1, restarts: int = 3) -> None:
+        self.captain = Captain(Terms(workers, at_least, restarts, workers + 2, PATIENCE_S))
+        self.notes: list[Note] = []
+        assert self(Begin()) == [Spawn(number) for number in range(workers)]
+
+    def __call__(self, event: Event, now: float = 0.0) -> list[Action]:
+        actions = self.captain.handle(event, now)
+        self.notes += [action for action in actions if isinstance(action, Note)]
+        return [action for action in actions if not isinstance(action, Note)]
+
+
+def stepping(**terms: int) -> Told:
+    """Two workers in a committed view."""
+    tell = Told(**terms)
+    tell(Built(0, "d"))
+    tell(Built(1, "d"))
+    tell(Accepted(0, 1))
+    assert tell(Accepted(1, 1)) == [Commit(View(1, ((0, 0), (1, 1))))]
+    return tell
+
+
+def test_the_first_view_waits_for_all() -> None:
+    tell = Told()
+    assert tell(Built(1, "d"), 1.0) == []
+    assert tell(Tick(), 2.0) == []
+    assert tell(Built(0, "d"), 3.0) == [Propose(View(1, ((0, 0), (1, 1))))]
+
+
+def test_the_first_view_does_not_wait_for_ever() -> None:
+    tell = Told(workers=3, at_least=1)
+    tell(Built(2, "d"), 1.0)
+    assert tell(Tick(), 21.0) == []
+    assert tell(Tick(), 21.1) == [Propose(View(1, ((2, 0),)))]
+
+
+def test_but_for_as_many_as_there_must_be() -> None:
+    tell = Told(workers=3, at_least=2)
+    tell(Built(2, "d"), 1.0)
+    assert tell(Tick(), 1000.0) == []
+    assert tell(Built(0, "d"), 1000.0) == [Propose(View(1, ((0, 0), (2, 1))))]
+
+
+def test_one_consent_is_not_enough_and_old_ones_do_not_count() -> None:
+    tell = stepping()
+    assert tell(Lost(1, "killed"), 1.0) == [Spawn(2), Propose(View(2, ((0, 0),)))]
+    assert tell(Accepted(0, 1), 1.0) == []
+    assert tell(Built(2, "d"), 2.0) == [Propose(View(3, ((0, 0), (2, 1))))]
+    assert tell(Accepted(0, 2), 2.0) == []
+    assert tell(Accepted(0, 3), 2.0) == []
+    assert tell(Accepted(2, 3), 2.0) == [Commit(View(3, ((0, 0), (2, 1))))]
+
+
+def test_the_run_is_over_when_all_say_so() -> None:
+    tell = stepping()
+    assert tell(Done(0, 1, False)) == []
+    assert tell(Done(1, 1, False)) == [End("finished")]
+    assert tell(Lost(1, "late")) == []
+
+
+def test_an_end_under_an_old_view_does_not_count() -> None:
+    tell = stepping()
+    tell(Done(0, 1, False))
+    tell(Lost(1, "killed"))
+    assert tell(Done(0, 1, False)) == []
+    tell(Accepted(0, 2))
+    assert tell(Done(0, 2, True)) == [End("stopped")]
+
+
+def test_the_hung_are_killed_once_and_left_out_when_they_are_gone() -> None:
+    tell = stepping()
+    assert tell(Hung(1, "no progress")) == [Kill(1)]
+    assert tell(Hung(1, "no progress")) == []
+    assert tell(Lost(1, "killed")) == [Spawn(2), Propose(View(2, ((0, 0),)))]
+
+
+def test_who_does_not_consent_in_time_is_killed() -> None:
+    tell = stepping()
+    tell(Lost(1, "killed"), 100.0)
+    assert tell(Tick(), 120.0) == []
+    assert tell(Tick(), 120.1) == [Kill(0)]
+    assert tell(Tick(), 150.0) == []
+    assert tell.notes[-1].text == "worker 0 did not answer for 20 s"
+
+
+def test_who_does_not_come_to_the_end_with_the_others_is_killed() -> None:
+    tell = stepping()
+    assert tell(Tick(), 1000.0) == []
+    tell(Done(1, 1, False), 1000.0)
+    assert tell(Tick(), 1020.0) == []
+    assert tell(Tick(), 1020.1) == [Kill(0)]
+
+
+def test_deaths_are_made_good_as_often_as_was_agreed() -> None:
+    tell = Told(workers=2, restarts=1)
+    assert tell(Lost(0, "killed"), 0.0) == []  # it had not been built, so the next one comes a little later
+    assert tell(Lost(1, "killed"), 0.1) == [End("failed", tell.captain._too_few("killed"))]
+    tell = Told(workers=3, restarts=1)
+    tell(Lost(0, "killed"), 0.0)
+    tell(Lost(1, "killed"), 0.1)
+    assert tell(Tick(), 10.0) == [Spawn(3)]
+
+
+def test_workers_that_die_while_they_are_built_come_back_more_slowly() -> None:
+    tell = Told(workers=1, restarts=10)
+    waits, now = [], 0.0
+    for worker in range(8):
+        tell(Lost(worker, "out of memory"), now)
+        died = now
+        while not tell(Tick(), now):
+            now += 0.25
+        waits.append(now - died)
+    assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0]
+
+
+def test_a_model_that_is_built_differently_ends_the_run() -> None:
+    tell = Told()
+    tell(Built(0, "one"))
+    (end,) = tell(Built(1, "two"))
+    assert isinstance(end, End)
+    assert end.status == "failed"
+    assert "layout two instead of one" in (end.error or "")
+
+
+def test_an_error_that_others_would_meet_ends_the_run() -> None:
+    assert stepping()(Failed(1, "the loss is nan")) == [End("failed", "the loss is nan")]
+
+
+def test_strangers_change_nothing() -> None:
+    tell = stepping()
+    before = repr(tell.captain)
+    for event in (Built(9, "x"), Accepted(9, 1), Done(9, 1, False), Failed(9, "?"), Lost(9, "?"), Hung(9, "?")):
+        assert tell(event) == []
+    assert repr(tell.captain) == before

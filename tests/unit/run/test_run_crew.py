@@ -1,0 +1,68 @@
+"""What the crew's driver does by itself; with real processes it is tried out elsewhere."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from board import Board
+
+from holdfast.job import Job
+from holdfast.planes.arena import create
+from holdfast.run.captain import Captain, End, Terms
+from holdfast.run.crew import Crew, Ears
+from holdfast.run.place import RunPlace
+from holdfast.step.places import Header
+
+
+class NoProcess:
+    """Never ends, and is gone when it is killed."""
+
+    pid = 1
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+
+    def fileno(self) -> int:
+        return self._read
+
+    def kill(self) -> None:
+        os.close(self._write)
+
+    def cause(self) -> str:
+        return "it was never there"
+
+    def close(self) -> None:
+        os.close(self._read)
+
+
+class NoEngine:
+    def start(self, arguments: Sequence[str], log: Path, threads: int, inherited: Sequence[int]) -> NoProcess:
+        return NoProcess()
+
+
+@pytest.fixture
+def crew(tmp_path: Path) -> Iterator[Crew]:
+    place = RunPlace(tmp_path / "run")
+    place.prepare(Job(model="cnn", data="digits", steps=1))
+    descriptor = create("test")
+    ears = Ears(lambda *_: None, lambda *_: None, lambda _: None)
+    crew = Crew(place, Captain(Terms(1, 1, 0, 3, 60.0)), NoEngine(), descriptor, ears)
+    crew.begin(1, "")
+    yield crew
+    crew.dismiss(at_once=True)
+    os.close(descriptor)
+
+
+def test_before_anything_was_begun_an_order_to_stop_ends_the_run(crew: Crew) -> None:
+    crew.order_stop()
+    assert crew.ending == End("stopped")
+
+
+def test_during_a_change_of_the_crew_an_order_to_stop_waits_for_a_whole_step(crew: Crew, board: Board) -> None:
+    """No view is committed, and a step may be half applied: what would be saved now is no step at all."""
+    crew.gauges = board.gauges
+    board.header[Header.READY] = 1
+    crew.order_stop()
+    assert crew.ending is None
+    assert board.header[Header.WISH_STOP] == 1
