@@ -77,7 +77,7 @@ def test_when_the_users_process_is_killed_nothing_stays_and_the_run_can_be_resum
 ) -> None:
     every = "--set=checkpoint.every_steps=50"
     process = terminal.start("run", job, "--workers", workers, every)
-    until(lambda: any(terminal.home.glob("runs/*/checkpoints/step-*/COMMITTED")))
+    until(lambda: any(terminal.home.glob("runs/*/checkpoints/step-????????/COMMITTED")))
     process.kill()
     process.communicate()
     until(lambda: terminal.workers() == [])

@@ -52,12 +52,15 @@ def available_memory() -> int:
 
 def require_memory(needed: int, what: str) -> None:
     """Refuse, with the numbers, what cannot fit."""
-    available = available_memory()
-    if needed > available:
-        raise ResourceError(
-            f"{what} needs {needed / 2**30:.2f} GiB of memory, and {available / 2**30:.2f} GiB are available; "
-            "use a smaller model, fewer workers, or a machine with more memory"
-        )
+    if needed > available_memory():
+        raise too_little(needed, what)
+
+
+def too_little(needed: int, what: str) -> ResourceError:
+    return ResourceError(
+        f"{what} needs {needed / 2**30:.2f} GiB of memory, and {available_memory() / 2**30:.2f} GiB are available; "
+        "use a smaller model, fewer workers, or a machine with more memory"
+    )
 
 
 def _machine_available() -> int:

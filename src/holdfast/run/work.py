@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from holdfast.data.hashing import derive
 from holdfast.data.order import Order
@@ -14,7 +15,7 @@ from holdfast.data.sources import load
 from holdfast.job import Job, TorchOptimizer
 from holdfast.models import build
 from holdfast.models.losses import loss_for
-from holdfast.planes.arena import require_memory
+from holdfast.planes.arena import available_memory, too_little
 from holdfast.step.evaluation import Evaluation
 from holdfast.step.layout import Layout, Room, Shapes, layout_of, shapes_of
 from holdfast.step.replica import Loss, seed_all
@@ -53,9 +54,8 @@ def build_work(job: Job, objects: Mapping[str, Any]) -> Work:
     """Load the data, build the model with its first weights from the job's seed, and lay out both."""
     settle(job)
     dataset = load(job.data.use, job.data.args, job.base_dir, objects.get("data"))
-    _refuse_what_cannot_fit(job, dataset, objects)
     seed_all(derive(job.train.seed, _INITIAL))
-    model = build(job.model.use, job.model.args, dataset.info, job.base_dir, objects.get("model"))
+    model = _built_if_it_fits(job, dataset, objects.get("model"))
     loss = loss_for(job.train.loss, dataset.info, job.base_dir, objects.get("loss"))
     rule = elementwise(job.optimizer)
     whole = WholeTensor(job.optimizer, job.base_dir) if isinstance(job.optimizer, TorchOptimizer) else None
@@ -63,22 +63,27 @@ def build_work(job: Job, objects: Mapping[str, Any]) -> Work:
     return Work(job, dataset, model, loss, Evaluation(model, dataset, job), shapes, num_steps(job, dataset))
 
 
-def _refuse_what_cannot_fit(job: Job, dataset: Dataset, objects: Mapping[str, Any]) -> None:
-    """Say so before memory is taken. A model that cannot be built without memory is not measured."""
-    if isinstance(objects.get("model"), nn.Module):
-        return
-    try:
-        with torch.device("meta"):
-            probe = build(job.model.use, job.model.args, dataset.info, job.base_dir, objects.get("model"))
-        count = sum(parameter.numel() for parameter in probe.parameters())
-    except Exception:  # whatever is wrong with the model, building it for real will say it better
-        return
+def _built_if_it_fits(job: Job, dataset: Dataset, live: object | None) -> nn.Module:
+    """The fresh model. One that cannot fit is refused, with the numbers, before its memory is touched."""
     rule = elementwise(job.optimizer)
     copies = 3 + (len(rule.initial) if rule else 1)
-    require_memory(
-        4 * count * copies,
-        f"model '{job.model.use}' with {count:,} parameters (first weights, parameters, gradient, optimizer state)",
-    )
+    available, count = available_memory(), 0
+
+    def weigh(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
+        nonlocal count
+        count += parameter.numel() if parameter is not None else 0
+        if 4 * count * copies > available:
+            raise too_little(
+                4 * count * copies,
+                f"model '{job.model.use}', with {count:,} parameters or more (first weights, parameters, gradient, "
+                "optimizer state),",
+            )
+
+    watch = register_module_parameter_registration_hook(weigh)
+    try:
+        return build(job.model.use, job.model.args, dataset.info, job.base_dir, live)
+    finally:
+        watch.remove()
 
 
 def settle(job: Job) -> None:
