@@ -6,6 +6,7 @@ is_new = $(shell $(1) -c 'import sys; print("yes" if sys.version_info >= (3, 11)
 
 BIN := .venv/bin
 READY := .venv/.ready
+BENCH_READY := .venv/.bench-ready
 CODE := $(wildcard src tests examples bench)
 
 .PHONY: help setup demo test check bench soak docs clean
@@ -27,7 +28,7 @@ check: setup  ## Lint, format and types
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 
-bench: setup  ## Measure against PyTorch DDP; writes docs/benchmarks.md
+bench: $(BENCH_READY)  ## Measure against PyTorch DDP; writes docs/benchmarks.md
 	$(BIN)/python bench/run.py
 
 soak: setup  ## The long tests
@@ -51,3 +52,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
+
+$(BENCH_READY): $(READY)
+	@echo "adding what only the benchmarks need; a minute or more"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@touch $(BENCH_READY)
