@@ -9,7 +9,7 @@ _FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "sve")
 
 def environment() -> dict[str, str]:
     """Plain facts; equal ones mean equal bits."""
-    packages = {name: _version(name) for name in ("torch", "numpy", "holdfast")}
+    packages = {name: _version(name) for name in ("torch", "numpy", "numba", "holdfast")}
     return {"python": platform.python_version(), **packages, "machine": platform.machine(), "cpu": _cpu()}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.ledger.checkpoints import Reader
+from holdfast.planes.arena import give_back_freed_memory
 from holdfast.planes.words import fence, wait_until
 from holdfast.run.gathering import Gathering, cover
 from holdfast.run.view import View
@@ -59,6 +60,7 @@ class Tools:
         """Let go of the model's first weights; from now on it is a view of the shared ones."""
         if not self._attached:
             attach(self.work.model, self.memory)
+            give_back_freed_memory()
             self._attached = True
 
 
@@ -180,7 +182,7 @@ class Stepper:
 
     def _note(self, step: int, total: float, count: float, norm: float | None) -> None:
         row = self._memory.history[step]
-        row[0], row[1] = total / count, count
+        row[0], row[1] = total / count, self._tools.replica.order.count(step)
         row[2], row[3] = norm or 0.0, self._applier.learning_rate(step)
 
     def _commit(self, step: int, orders: int) -> None:

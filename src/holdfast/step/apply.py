@@ -1,14 +1,16 @@
 """The second half of a step: partials are added along the tree, and each piece is updated behind an undo log.
 
-A piece is saved, marked, updated in place, and counted as done, in this order. Whoever dies between two of these
-leaves a state from which `mend` restores the piece, and anybody can do it again: the sum is a function of the
-partials, which stay as they are until the whole step is done.
+A piece is saved, marked, updated in place, and counted as done, in this order; a rule that saves by itself does so a
+stretch at a time, behind the mark. Whoever dies between two of these leaves a state from which `mend` restores the
+piece, and anybody can do it again: the sum is a function of the partials, which stay as they are until the whole step
+is done.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,13 +19,14 @@ from holdfast.job import Job, TorchOptimizer
 from holdfast.planes.words import fence
 from holdfast.step.memory import Memory
 from holdfast.step.places import Seat
-from holdfast.step.rules import Moment, elementwise
+from holdfast.step.rules import Array, Log, Moment, elementwise
 from holdfast.step.schedule import factor
 from holdfast.step.tree import Node, sum_order
 from holdfast.step.whole import WholeTensor
 
 _IN_SHADOW = 1 << 63
 _PIECE_BITS = 22
+_ALL = 1 << 62
 
 
 class Applier:
@@ -35,8 +38,10 @@ class Applier:
         self._steps = steps
         self._layout = memory.layout
         self._undo_cell = memory.seat_cell(seat, Seat.UNDO)
+        self._saved_cell = memory.seat_cell(seat, Seat.SAVED)
         self._seat = seat
         self._copies: dict[tuple[int, bool], list[tuple[memoryview, memoryview]]] = {}
+        self._arrays: dict[tuple[int, bool], tuple[list[Array], Log]] = {}
         self._rule = elementwise(job.optimizer)
         self._whole = _whole(job)
         largest, depth = self._layout.shapes.largest_piece, job.train.replicas.bit_length() + 1
@@ -77,9 +82,7 @@ class Applier:
         moments = self._moments(step)
         shapes, done = self._layout.shapes.pieces, self._memory.done
         for index in pieces:
-            gradient = self._ready_gradient(index, count, scale)
-            self._save(step, index, keep)
-            self._update(index, gradient, moments[shapes[index].group])
+            self._apply_piece(step, index, count, scale, keep, moments[shapes[index].group])
             fence()
             done[index] = step + 1
             self._memory.seats[self._undo_cell] = 0
@@ -123,24 +126,36 @@ class Applier:
         for name, buffer in self._memory.buffers().items():
             buffer.copy_(new[name])
 
+    def _apply_piece(
+        self, step: int, index: int, count: float, scale: float | None, keep: bool, moment: Moment
+    ) -> None:
+        if self._rule is None or self._rule.saving_update is None:
+            gradient = self._ready_gradient(index, count, scale)
+            self._save(step, index, keep)
+            self._update(index, gradient, moment)
+            return
+        is_plain = scale is None and self._job.train.clip_value is None and count == self._samples
+        gradient_parts = self._summands(index) if is_plain else [self._ready_gradient(index, count, scale)]
+        self._mark(step, index, keep, saved=0)
+        self._update_and_save(index, gradient_parts, keep, moment)
+
     def _gradient(self, index: int, count: float) -> Tensor:
         """The mean gradient of a piece; it may be the only partial itself, which must not be changed."""
-        views = [self._memory.slot_pieces(s)[index] if s is not None else None for s in self._plan]
-        total = self._along_tree(views, self._scratch)
+        total = self._along_tree(self._partials(index), self._scratch)
         if count == self._samples:
             return total
         return torch.div(total, count / self._samples, out=self._scratch[0][: len(total)])
 
+    def _summands(self, index: int) -> list[Tensor]:
+        """The one or two tensors whose sum is what the tree gives."""
+        partials = self._partials(index)
+        return _fold(partials[:-1] if len(partials) > 1 else partials, self._scratch)
+
+    def _partials(self, index: int) -> list[Tensor | None]:
+        return [self._memory.slot_pieces(s)[index] if s is not None else None for s in self._plan]
+
     def _along_tree(self, plan: Sequence[Tensor | None], scratch: Sequence[Tensor] = ()) -> Tensor:
-        stack: list[Tensor] = []
-        for item in plan:
-            if item is not None:
-                stack.append(item)
-                continue
-            right, left = stack.pop(), stack.pop()
-            out = scratch[len(stack)][: len(left)] if scratch else torch.empty_like(left)
-            stack.append(torch.add(left, right, out=out))
-        return stack[0]
+        return _fold(plan, scratch)[0]
 
     def _ready_gradient(self, index: int, count: float, scale: float | None) -> Tensor:
         limit = self._job.train.clip_value
@@ -178,8 +193,14 @@ class Applier:
         for place, part in self._copies_of(index, keep):
             place[:] = part
         fence()
-        mark = step + 1 << _PIECE_BITS | index
-        self._memory.seats[self._undo_cell] = mark | _IN_SHADOW if keep else mark
+        self._mark(step, index, keep, saved=_ALL)
+
+    def _mark(self, step: int, index: int, keep: bool, saved: int) -> None:
+        seats, mark = self._memory.seats, step + 1 << _PIECE_BITS | index
+        seats[self._saved_cell] = saved
+        fence()
+        seats[self._undo_cell] = mark | _IN_SHADOW if keep else mark
+        fence()
 
     def _copies_of(self, index: int, keep: bool) -> list[tuple[memoryview, memoryview]]:
         """Where each part of a piece is saved; found out once, since a step has time for little else."""
@@ -191,7 +212,7 @@ class Applier:
 
     def _update(self, index: int, gradient: Tensor, moment: Moment) -> None:
         views, piece = self._memory.pieces[index], self._layout.shapes.pieces[index]
-        if self._rule is not None:
+        if self._rule is not None and self._rule.update is not None:
             self._rule.update(views.parameters, gradient, views.state, moment)
         elif self._whole is not None and piece.entry is not None:
             shapes = self._layout.shapes
@@ -200,6 +221,35 @@ class Applier:
             shape = shapes.trainable[piece.entry].shape
             # These are torch's own optimizers or a user's, which may change the gradient that they are given.
             self._whole.update(views.parameters.view(shape), gradient.clone().view(shape), state, moment)
+
+    def _update_and_save(self, index: int, gradient_parts: Sequence[Tensor], keep: bool, moment: Moment) -> None:
+        assert self._rule is not None
+        assert self._rule.saving_update is not None
+        (parameters, *state), log = self._arrays_of(index, keep)
+        self._rule.saving_update(parameters, [part.numpy() for part in gradient_parts], state, log, moment)
+
+    def _arrays_of(self, index: int, keep: bool) -> tuple[list[Array], Log]:
+        """A piece, and where it is saved, as a rule that saves by itself takes them."""
+        if (index, keep) not in self._arrays:
+            copies = self._copies_of(index, keep)
+            old, *old_state = (np.frombuffer(place, np.float32) for place, _ in copies)
+            live = [np.frombuffer(part, np.float32) for _, part in copies]
+            saved = np.frombuffer(self._memory.seat_bytes(self._seat, Seat.SAVED), np.uint64)
+            self._arrays[index, keep] = live, Log(old, old_state, saved)
+        return self._arrays[index, keep]
+
+
+def _fold(plan: Sequence[Tensor | None], scratch: Sequence[Tensor]) -> list[Tensor]:
+    """Run a program of `sum_order`: a tensor is pushed, None adds the top two."""
+    stack: list[Tensor] = []
+    for item in plan:
+        if item is not None:
+            stack.append(item)
+            continue
+        right, left = stack.pop(), stack.pop()
+        out = scratch[len(stack)][: len(left)] if scratch else torch.empty_like(left)
+        stack.append(torch.add(left, right, out=out))
+    return stack
 
 
 def mend(memory: Memory) -> int:
@@ -216,7 +266,7 @@ def mend(memory: Memory) -> int:
         mark, from_shadow = word & ~_IN_SHADOW, bool(word & _IN_SHADOW)
         index = mark & (1 << _PIECE_BITS) - 1
         if memory.done[index] != mark >> _PIECE_BITS:
-            _restore(memory, seat, index, from_shadow)
+            _restore(memory, seat, index, from_shadow, memory.seats[memory.seat_cell(seat, Seat.SAVED)])
             mended += 1
         fence()
         memory.seats[cell] = 0
@@ -229,10 +279,10 @@ def step_of(memory: Memory) -> int:
     return min(*pieces, buffers // 2)
 
 
-def _restore(memory: Memory, seat: int, index: int, from_shadow: bool) -> None:
+def _restore(memory: Memory, seat: int, index: int, from_shadow: bool, saved: int) -> None:
     places = memory.shadow_bytes(index) if from_shadow else memory.undo_bytes(seat, index)
     for place, part in zip(places, memory.piece_bytes(index), strict=True):
-        part[:] = place
+        part[: 4 * saved] = place[: 4 * saved]
 
 
 def _whole(job: Job) -> WholeTensor | None:

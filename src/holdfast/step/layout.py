@@ -19,7 +19,7 @@ from holdfast.errors import ModelError
 from holdfast.job import AnyOptimizer
 from holdfast.step.places import HEADER_WORDS, HISTORY, SEAT_WORDS
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Elements of a block: a part of the promise, since it says where vector loops begin."""
 _ALIGN = 16
 _PAGE = 4096

@@ -175,6 +175,10 @@ class Memory:
     def seat_cell(self, seat: int, place: int) -> int:
         return seat * SEAT_WORDS + place
 
+    def seat_bytes(self, seat: int, place: int) -> memoryview:
+        """A seat's word, for who must write it without Python."""
+        return self.arena.bytes_at(self.layout.at["seats"] + 8 * self.seat_cell(seat, place), 8)
+
     # The table says which partials of a step exist, and in which slot each lies. A word is one store, so a node is
     # either there or not, whenever its owner dies.
 

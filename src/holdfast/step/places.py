@@ -1,7 +1,7 @@
 """Names for places in the shared memory that both the workers and the captain's side use. It imports nothing."""
 
 HEADER_WORDS = 64
-SEAT_WORDS = 8
+SEAT_WORDS = 16
 HISTORY = ("loss", "samples", "grad_norm", "lr")
 """The columns of the history, all float64."""
 
@@ -32,3 +32,4 @@ class Seat:
     WAITING = 4
     REPLICAS = 5
     BUSY_US = 6
+    SAVED = 7  # elements of the piece under UNDO whose old values are in the log

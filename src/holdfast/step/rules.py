@@ -1,13 +1,16 @@
 """Update rules: how a stretch of parameters changes, given its gradient.
 
-An elementwise rule works on any stretch; torch's own fused kernels do the arithmetic. Every rule changes parameters
-and state in place, is a function of its arguments alone, and leaves the gradient as it is.
+An elementwise rule works on any stretch; torch's own kernels do the arithmetic, but for Adam, which has one that also
+writes the undo log. Every rule changes parameters and state in place, is a function of its arguments alone, and leaves
+the gradient as it is.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.rmsprop import rmsprop
@@ -25,23 +28,39 @@ class Moment:
 
 
 Update = Callable[[Tensor, Tensor, Sequence[Tensor], Moment], None]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Log:
+    """Where a rule that saves by itself leaves the old values; `saved` counts the elements that are there."""
+
+    parameters: Array
+    state: Sequence[Array]
+    saved: Array
+
+
+SavingUpdate = Callable[[Array, Sequence[Array], Sequence[Array], Log, Moment], None]
+"""Parameters, one or two parts whose sum is the gradient, state, log, moment."""
 
 
 @dataclass(frozen=True)
 class Elementwise:
-    """A rule with as many state buffers, each as long as the parameters, as it has initial values."""
+    """A rule with as many state buffers, each as long as the parameters, as it has initial values.
+
+    It has either an `update`, before which the old values must be saved, or a `saving_update`.
+    """
 
     initial: tuple[float, ...]
-    update: Update
+    update: Update | None = None
+    saving_update: SavingUpdate | None = None
 
 
 def elementwise(spec: AnyOptimizer) -> Elementwise | None:
     """The rule of the spec; None when the optimizer must see whole tensors."""
     match spec:
-        case AdamW():
-            return Elementwise((0.0, 0.0), _adam(spec, torch._fused_adamw_))
-        case Adam():
-            return Elementwise((0.0, 0.0), _adam(spec, torch._fused_adam_))
+        case AdamW() | Adam():
+            return Elementwise((0.0, 0.0), saving_update=_adam(spec))
         case SGD():
             return Elementwise((0.0,) if spec.momentum else (), _sgd(spec))
         case Adagrad():
@@ -52,30 +71,30 @@ def elementwise(spec: AnyOptimizer) -> Elementwise | None:
             return None
 
 
-def _adam(spec: Adam | AdamW, kernel: Callable[..., Any]) -> Update:
+def _adam(spec: Adam | AdamW) -> SavingUpdate:
     beta1, beta2 = spec.betas
-    count = torch.zeros(())
-    counted = 0
+    decoupled = isinstance(spec, AdamW)
 
-    def update(parameters: Tensor, gradient: Tensor, state: Sequence[Tensor], moment: Moment) -> None:
-        nonlocal counted
-        if counted != moment.step:
-            count.fill_(moment.step)
-            counted = moment.step
-        kernel(
-            [parameters],
-            [gradient],
-            [state[0]],
-            [state[1]],
-            [],
-            [count],
-            lr=moment.lr,
-            beta1=beta1,
-            beta2=beta2,
-            weight_decay=moment.weight_decay,
-            eps=spec.eps,
-            amsgrad=False,
-            maximize=False,
+    def update(parameters: Array, gradient: Sequence[Array], state: Sequence[Array], log: Log, moment: Moment) -> None:
+        from holdfast.step.sweep import sweep  # Numba takes its time to load, and only who updates needs it
+
+        sweep(
+            parameters,
+            gradient[0],
+            gradient[-1],
+            *state,
+            log.parameters,
+            *log.state,
+            log.saved,
+            len(gradient) > 1,
+            1.0 - moment.lr * moment.weight_decay if decoupled else 1.0,
+            0.0 if decoupled else moment.weight_decay,
+            1.0 - beta1,
+            beta2,
+            1.0 - beta2,
+            moment.lr / (1.0 - beta1**moment.step),
+            1.0 / sqrt(1.0 - beta2**moment.step),
+            spec.eps,
         )
 
     return update

@@ -45,7 +45,8 @@ def begin(model: nn.Module, memory: Memory, optimizer: AnyOptimizer) -> None:
             memory.buffers()[name].copy_(buffer)
         rule, length = elementwise(optimizer), memory.layout.shapes.length
         for k, value in enumerate(rule.initial if rule else ()):
-            memory.state[k * length : (k + 1) * length].fill_(value)
+            if value:  # fresh memory is zero, and takes no place until it is written
+                memory.state[k * length : (k + 1) * length].fill_(value)
     memory.header[Header.READY] = 1
 
 

@@ -14,6 +14,8 @@ from holdfast.job import SGD, Adagrad, Adam, AdamW, Job, RMSprop, TorchOptimizer
 from holdfast.job.optimizer import Group
 from holdfast.step.apply import Applier, mend, step_of
 from holdfast.step.memory import Memory
+from holdfast.step.rules import Log
+from holdfast.step.sweep import STRETCH
 
 TRAINED = 2
 """Steps before the one that is disturbed, so that the state is not all zeros."""
@@ -159,6 +161,7 @@ def test_a_gathered_step_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) 
 def tearing(applier: Applier, memory: Memory, fuse: Fuse) -> Iterator[None]:
     """Deaths in the middle of what is not a single store: copies, updates, and new buffers."""
     save, update, adopt = applier._save, applier._update, applier._adopt_buffers
+    sweep = applier._update_and_save
 
     def torn_save(step: int, index: int, keep: bool) -> None:
         place, _ = applier._copies_of(index, keep)[-1]
@@ -169,13 +172,34 @@ def tearing(applier: Applier, memory: Memory, fuse: Fuse) -> Iterator[None]:
         fuse.moment(lambda: [scribble(part) for part in memory.piece_bytes(index)] and None)
         update(index, *rest)
 
+    def torn_sweep(index: int, *rest: Any) -> None:
+        fuse.moment(lambda: sweep_in_part(applier, index, *rest))
+        sweep(index, *rest)
+
     def torn_buffers() -> None:
         fuse.moment(lambda: [buffer.zero_() for buffer in memory.buffers().values()] and None)
         adopt()
 
     applier._save, applier._update = torn_save, torn_update  # type: ignore[method-assign]
     applier._adopt_buffers = torn_buffers  # type: ignore[method-assign]
+    applier._update_and_save = torn_sweep  # type: ignore[method-assign]
     yield
+
+
+def sweep_in_part(applier: Applier, index: int, gradient_parts: Any, keep: bool, moment: Any) -> None:
+    """Some stretches are done, the next is saved and torn, and of the one behind it only the log is torn."""
+    (parameters, *state), log = applier._arrays_of(index, keep)
+    stop = len(parameters) // 2 + 3
+    start = max(0, stop - STRETCH)
+    for place, part in zip([log.parameters, *log.state], [parameters, *state], strict=True):
+        place[start:stop] = part[start:stop]
+        place[stop:] = -7.0
+    cut = [part.numpy()[:start] for part in gradient_parts]
+    places = Log(log.parameters[:start], [place[:start] for place in log.state], log.saved)
+    applier._rule.saving_update(parameters[:start], cut, [part[:start] for part in state], places, moment)
+    log.saved[0] = stop
+    for part in (parameters, *state):
+        part[start : stop - 5] = 3.0
 
 
 def tear_one_piece(run: Rig, seat: int, index: int, keep: bool) -> None:
