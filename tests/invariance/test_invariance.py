@@ -18,6 +18,12 @@ from holdfast.run.session import Session, Start
 CASES, SOAK_CASES, PER_TEST = 200, 4000, 20
 
 
+@pytest.fixture(autouse=True)
+def short_cuts_for_small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The models are small, and what is done for large ones is what is worth a test; forked workers inherit it."""
+    monkeypatch.setattr("holdfast.step.routes.WORTH_WHILE", 1)
+
+
 def outcome(home: Path, job: Job, workers: int, deaths: dict[int, int]) -> tuple[dict[str, Any], int]:
     """The result of the job on so many workers, some of which die; and how many were started."""
     engine = ForkingEngine(deaths)

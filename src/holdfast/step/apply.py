@@ -19,7 +19,7 @@ from holdfast.job import Job, TorchOptimizer
 from holdfast.planes.words import fence
 from holdfast.step.memory import Memory
 from holdfast.step.places import Seat
-from holdfast.step.rules import Array, Log, Moment, elementwise
+from holdfast.step.rules import Array, Gradient, Log, Moment, elementwise
 from holdfast.step.schedule import factor
 from holdfast.step.tree import Node, sum_order
 from holdfast.step.whole import WholeTensor
@@ -60,7 +60,7 @@ class Applier:
 
     def statistics(self) -> tuple[float, float]:
         """The sum of losses and the count of what they were summed over."""
-        total = self._along_tree([self._memory.slot(s).stats if s is not None else None for s in self._plan])
+        total = _fold([self._memory.slot(s).stats if s is not None else None for s in self._plan])[0]
         if total[1] == 0:
             raise RunError("no target of this step counts towards the loss, so there is nothing to learn from it")
         return total[0].item(), total[1].item()
@@ -108,7 +108,7 @@ class Applier:
         if not self._layout.shapes.buffers:
             return
         slots = [self._memory.slot(s) if s is not None else None for s in self._plan]
-        deltas = self._along_tree([slot.deltas if slot is not None else None for slot in slots])
+        deltas = _fold([slot.deltas if slot is not None else None for slot in slots])[0]
         integers = next(slot.integers for slot in slots if slot is not None)
         old, new = self._memory.buffers(), self._memory.buffers("next_buffers")
         at = 0
@@ -133,29 +133,30 @@ class Applier:
             gradient = self._ready_gradient(index, count, scale)
             self._save(step, index, keep)
             self._update(index, gradient, moment)
-            return
-        is_plain = scale is None and self._job.train.clip_value is None and count == self._samples
-        gradient_parts = self._summands(index) if is_plain else [self._ready_gradient(index, count, scale)]
-        self._mark(step, index, keep, saved=0)
-        self._update_and_save(index, gradient_parts, keep, moment)
+        else:
+            parts = self._gradient_in_parts(index, count, scale)
+            self._mark(step, index, keep, saved=0)
+            self._update_and_save(index, parts, keep, moment)
 
     def _gradient(self, index: int, count: float) -> Tensor:
         """The mean gradient of a piece; it may be the only partial itself, which must not be changed."""
-        total = self._along_tree(self._partials(index), self._scratch)
+        total = _fold(self._partials(index), self._scratch)[0]
         if count == self._samples:
             return total
-        return torch.div(total, count / self._samples, out=self._scratch[0][: len(total)])
+        return torch.mul(total, self._samples / count, out=self._scratch[0][: len(total)])
 
-    def _summands(self, index: int) -> list[Tensor]:
-        """The one or two tensors whose sum is what the tree gives."""
+    def _gradient_in_parts(self, index: int, count: float, scale: float | None) -> Gradient:
+        """The same, ready for the update, with the last passes over it left to the rule."""
+        if self._job.train.clip_value is not None:
+            return Gradient([self._ready_gradient(index, count, scale).numpy()])
+        if scale is not None:
+            return Gradient([self._memory.total[index].numpy()], scale)
         partials = self._partials(index)
-        return _fold(partials[:-1] if len(partials) > 1 else partials, self._scratch)
+        parts = _fold(partials[:-1] if len(partials) > 1 else partials, self._scratch)
+        return Gradient([part.numpy() for part in parts], self._samples / count)
 
     def _partials(self, index: int) -> list[Tensor | None]:
         return [self._memory.slot_pieces(s)[index] if s is not None else None for s in self._plan]
-
-    def _along_tree(self, plan: Sequence[Tensor | None], scratch: Sequence[Tensor] = ()) -> Tensor:
-        return _fold(plan, scratch)[0]
 
     def _ready_gradient(self, index: int, count: float, scale: float | None) -> Tensor:
         limit = self._job.train.clip_value
@@ -222,11 +223,11 @@ class Applier:
             # These are torch's own optimizers or a user's, which may change the gradient that they are given.
             self._whole.update(views.parameters.view(shape), gradient.clone().view(shape), state, moment)
 
-    def _update_and_save(self, index: int, gradient_parts: Sequence[Tensor], keep: bool, moment: Moment) -> None:
+    def _update_and_save(self, index: int, gradient: Gradient, keep: bool, moment: Moment) -> None:
         assert self._rule is not None
         assert self._rule.saving_update is not None
         (parameters, *state), log = self._arrays_of(index, keep)
-        self._rule.saving_update(parameters, [part.numpy() for part in gradient_parts], state, log, moment)
+        self._rule.saving_update(parameters, gradient, state, log, moment)
 
     def _arrays_of(self, index: int, keep: bool) -> tuple[list[Array], Log]:
         """A piece, and where it is saved, as a rule that saves by itself takes them."""
@@ -239,7 +240,7 @@ class Applier:
         return self._arrays[index, keep]
 
 
-def _fold(plan: Sequence[Tensor | None], scratch: Sequence[Tensor]) -> list[Tensor]:
+def _fold(plan: Sequence[Tensor | None], scratch: Sequence[Tensor] = ()) -> list[Tensor]:
     """Run a program of `sum_order`: a tensor is pushed, None adds the top two."""
     stack: list[Tensor] = []
     for item in plan:

@@ -13,9 +13,12 @@ from torch.nn import functional
 from holdfast.errors import ModelError
 from holdfast.step.gradients import Sink
 
+WORTH_WHILE = 1 << 18
+"""Elements of a weight from which a call in Python costs less than the copy that it saves."""
+
 
 def shorten(model: nn.Module, sink: Sink, precision: str) -> None:
-    """Let linear layers write their gradients where they belong, and embeddings send only the rows they used.
+    """Let large linear layers write their gradients where they belong, and embeddings send only the rows they used.
 
     A weight that two modules share takes the ordinary way, and so do linear layers under autocast, which
     multiply in another type.
@@ -25,7 +28,7 @@ def shorten(model: nn.Module, sink: Sink, precision: str) -> None:
         weight = module._parameters.get("weight")
         if weight is None or not weight.requires_grad or owners[id(weight)] > 1:
             continue
-        if type(module) is nn.Linear and precision == "fp32":
+        if type(module) is nn.Linear and precision == "fp32" and weight.numel() >= WORTH_WHILE:
             _write_directly(module, f"{path}.weight".lstrip("."), sink)
         elif type(module) in (nn.Embedding, nn.EmbeddingBag):
             _send_rows(path, module)

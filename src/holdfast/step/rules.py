@@ -40,8 +40,15 @@ class Log:
     saved: Array
 
 
-SavingUpdate = Callable[[Array, Sequence[Array], Sequence[Array], Log, Moment], None]
-"""Parameters, one or two parts whose sum is the gradient, state, log, moment."""
+@dataclass(frozen=True)
+class Gradient:
+    """`scale` times the sum of one or two parts."""
+
+    parts: Sequence[Array]
+    scale: float = 1.0
+
+
+SavingUpdate = Callable[[Array, Gradient, Sequence[Array], Log, Moment], None]
 
 
 @dataclass(frozen=True)
@@ -75,18 +82,19 @@ def _adam(spec: Adam | AdamW) -> SavingUpdate:
     beta1, beta2 = spec.betas
     decoupled = isinstance(spec, AdamW)
 
-    def update(parameters: Array, gradient: Sequence[Array], state: Sequence[Array], log: Log, moment: Moment) -> None:
+    def update(parameters: Array, gradient: Gradient, state: Sequence[Array], log: Log, moment: Moment) -> None:
         from holdfast.step.sweep import sweep  # Numba takes its time to load, and only who updates needs it
 
         sweep(
             parameters,
-            gradient[0],
-            gradient[-1],
+            gradient.parts[0],
+            gradient.parts[-1],
             *state,
             log.parameters,
             *log.state,
             log.saved,
-            len(gradient) > 1,
+            len(gradient.parts) > 1,
+            gradient.scale,
             1.0 - moment.lr * moment.weight_decay if decoupled else 1.0,
             0.0 if decoupled else moment.weight_decay,
             1.0 - beta1,

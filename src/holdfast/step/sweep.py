@@ -16,7 +16,7 @@ STRETCH = 256
 """Elements that are saved, then updated, at a time; part of no promise, since every element is on its own."""
 
 _ARRAY = "float32[::1]"
-_SIGNATURE = f"void({', '.join([_ARRAY] * 8)}, uint64[::1], boolean, {', '.join(['float32'] * 8)})"
+_SIGNATURE = f"void({', '.join([_ARRAY] * 8)}, uint64[::1], boolean, {', '.join(['float32'] * 9)})"
 
 
 @intrinsic  # type: ignore[misc]
@@ -42,12 +42,25 @@ def _add(to: Any, left: Any, right: Any) -> None:
         to[i] = left[i] + right[i]
 
 
-@njit(error_model="numpy")
+# Contraction lets a product and a sum be one rounding; which ones is up to the compiler, the same each time.
+@njit(error_model="numpy", fastmath={"contract"})
 def _update(
-    p: Any, g: Any, m: Any, v: Any, decay: Any, l2: Any, a1: Any, b2: Any, a2: Any, rate: Any, root: Any, eps: Any
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    scale: Any,
+    decay: Any,
+    l2: Any,
+    a1: Any,
+    b2: Any,
+    a2: Any,
+    rate: Any,
+    root: Any,
+    eps: Any,
 ) -> None:
     for i in range(p.size):
-        gradient = g[i] + l2 * p[i]
+        gradient = g[i] * scale + l2 * p[i]
         first = m[i] + a1 * (gradient - m[i])
         second = b2 * v[i] + a2 * gradient * gradient
         m[i] = first
@@ -66,6 +79,7 @@ def _sweep(
     old_v: Any,
     saved: Any,
     is_sum: Any,
+    scale: Any,
     decay: Any,
     l2: Any,
     a1: Any,
@@ -90,7 +104,7 @@ def _sweep(
             _add(g, left[start:stop], right[start:stop])
         else:
             _copy(g, left[start:stop])
-        _update(p[start:stop], g, m[start:stop], v[start:stop], decay, l2, a1, b2, a2, rate, root, eps)
+        _update(p[start:stop], g, m[start:stop], v[start:stop], scale, decay, l2, a1, b2, a2, rate, root, eps)
 
 
 def _compiled(function: Callable[..., None]) -> Callable[..., None]:
@@ -103,5 +117,6 @@ def _compiled(function: Callable[..., None]) -> Callable[..., None]:
 
 
 sweep = _compiled(_sweep)
-"""`sweep(parameters, left, right, m, v, undo of the three, saved, is_sum, …)`: updates in place by the gradient
-`left`, or `left + right` if `is_sum`; `saved[0]` counts the elements whose old values are in the undo log."""
+"""`sweep(parameters, left, right, m, v, undo of the three, saved, is_sum, scale, …)`: updates in place by the gradient
+`scale * left`, or `scale * (left + right)` if `is_sum`; `saved[0]` counts the elements whose old values are in the undo
+log."""

@@ -14,7 +14,7 @@ from holdfast.job import SGD, Adagrad, Adam, AdamW, Job, RMSprop, TorchOptimizer
 from holdfast.job.optimizer import Group
 from holdfast.step.apply import Applier, mend, step_of
 from holdfast.step.memory import Memory
-from holdfast.step.rules import Log
+from holdfast.step.rules import Gradient, Log
 from holdfast.step.sweep import STRETCH
 
 TRAINED = 2
@@ -186,7 +186,7 @@ def tearing(applier: Applier, memory: Memory, fuse: Fuse) -> Iterator[None]:
     yield
 
 
-def sweep_in_part(applier: Applier, index: int, gradient_parts: Any, keep: bool, moment: Any) -> None:
+def sweep_in_part(applier: Applier, index: int, gradient: Gradient, keep: bool, moment: Any) -> None:
     """Some stretches are done, the next is saved and torn, and of the one behind it only the log is torn."""
     (parameters, *state), log = applier._arrays_of(index, keep)
     stop = len(parameters) // 2 + 3
@@ -194,7 +194,7 @@ def sweep_in_part(applier: Applier, index: int, gradient_parts: Any, keep: bool,
     for place, part in zip([log.parameters, *log.state], [parameters, *state], strict=True):
         place[start:stop] = part[start:stop]
         place[stop:] = -7.0
-    cut = [part.numpy()[:start] for part in gradient_parts]
+    cut = Gradient([part[:start] for part in gradient.parts], gradient.scale)
     places = Log(log.parameters[:start], [place[:start] for place in log.state], log.saved)
     applier._rule.saving_update(parameters[:start], cut, [part[:start] for part in state], places, moment)
     log.saved[0] = stop

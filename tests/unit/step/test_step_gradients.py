@@ -16,6 +16,11 @@ from holdfast.step.state import attach
 FEATURES, WORDS, SAMPLES = 5, 40, 24
 
 
+@pytest.fixture(autouse=True)
+def short_cuts_for_small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.step.routes.WORTH_WHILE", 1)
+
+
 class Tied(nn.Module):
     """An embedding and an output layer with one weight."""
 

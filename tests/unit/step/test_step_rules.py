@@ -13,7 +13,7 @@ from torch import Tensor
 
 from holdfast.errors import JobError
 from holdfast.job import SGD, Adagrad, Adam, AdamW, AnyOptimizer, RMSprop, TorchOptimizer
-from holdfast.step.rules import Log, Moment, elementwise
+from holdfast.step.rules import Gradient, Log, Moment, elementwise
 from holdfast.step.sweep import STRETCH
 from holdfast.step.whole import WholeTensor
 
@@ -94,7 +94,7 @@ def step_saving(spec: AnyOptimizer, parts: list[Tensor], gradient: list[Tensor],
     places = [np.zeros(len(part), np.float32) for part in parts]
     log = Log(places[0], places[1:], np.zeros(1, np.uint64))
     parameters, *state = (part.numpy() for part in parts)
-    rule.saving_update(parameters, [part.numpy() for part in gradient], state, log, moment)
+    rule.saving_update(parameters, Gradient([part.numpy() for part in gradient]), state, log, moment)
     return log
 
 
