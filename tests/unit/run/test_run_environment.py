@@ -13,7 +13,7 @@ def test_the_same_environment_has_no_differences() -> None:
 
 def test_what_computes_is_named() -> None:
     found = environment()
-    assert found.keys() == {"python", "torch", "numpy", "holdfast", "machine", "cpu"}
+    assert found.keys() == {"python", "torch", "numpy", "numba", "holdfast", "machine", "cpu"}
     assert all(found.values())
     assert found["torch"] != "unknown"
 
