@@ -12,8 +12,9 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-STRETCH = 256
-"""Elements that are saved, then updated, at a time; part of no promise, since every element is on its own."""
+STRETCH = 128
+"""Elements that are saved, then updated, at a time; part of no promise, since every element is on its own, and every
+operation is rounded as IEEE 754 says, in whichever of the loops below."""
 
 _ARRAY = "float32[::1]"
 _SIGNATURE = f"void({', '.join([_ARRAY] * 8)}, uint64[::1], boolean, {', '.join(['float32'] * 9)})"
@@ -30,42 +31,13 @@ def _fence(_: Any) -> Any:
     return types.void(), generate
 
 
-@njit
-def _copy(to: Any, of: Any) -> None:
-    for i in range(of.size):
-        to[i] = of[i]
-
-
-@njit
-def _add(to: Any, left: Any, right: Any) -> None:
-    for i in range(to.size):
-        to[i] = left[i] + right[i]
-
-
-# Contraction lets a product and a sum be one rounding; which ones is up to the compiler, the same each time.
-@njit(error_model="numpy", fastmath={"contract"})
-def _update(
-    p: Any,
-    g: Any,
-    m: Any,
-    v: Any,
-    scale: Any,
-    decay: Any,
-    l2: Any,
-    a1: Any,
-    b2: Any,
-    a2: Any,
-    rate: Any,
-    root: Any,
-    eps: Any,
-) -> None:
-    for i in range(p.size):
-        gradient = g[i] * scale + l2 * p[i]
-        first = m[i] + a1 * (gradient - m[i])
-        second = b2 * v[i] + a2 * gradient * gradient
-        m[i] = first
-        v[i] = second
-        p[i] = decay * p[i] - rate * first / (np.sqrt(second) * root + eps)
+@njit(error_model="numpy")
+def _adam(
+    p: Any, gradient: Any, m: Any, v: Any, decay: Any, a1: Any, b2: Any, a2: Any, rate: Any, root: Any, eps: Any
+) -> Any:
+    first = m + a1 * (gradient - m)
+    second = b2 * v + a2 * gradient * gradient
+    return first, second, decay * p - rate * first / (np.sqrt(second) * root + eps)
 
 
 def _sweep(
@@ -89,22 +61,29 @@ def _sweep(
     root: Any,
     eps: Any,
 ) -> None:
-    total = np.empty(STRETCH, np.float32)
-    for start in range(0, p.size, STRETCH):
-        stop = min(p.size, start + STRETCH)
-        _copy(old_p[start:stop], p[start:stop])
-        _copy(old_m[start:stop], m[start:stop])
-        _copy(old_v[start:stop], v[start:stop])
+    # Indices without a sign, and no slices: either would cost more here than the arithmetic does.
+    size, start = np.uint64(p.size), np.uint64(0)
+    while start < size:
+        stop = min(size, start + np.uint64(STRETCH))
+        for i in range(start, stop):
+            old_p[i] = p[i]
+        for i in range(start, stop):
+            old_m[i] = m[i]
+        for i in range(start, stop):
+            old_v[i] = v[i]
         # Whoever dies from here on leaves a log that is valid up to `stop`, and nothing changed behind it.
         _fence()  # type: ignore[call-arg]
         saved[0] = stop
         _fence()  # type: ignore[call-arg]
-        g = total[: stop - start]
         if is_sum:
-            _add(g, left[start:stop], right[start:stop])
+            for i in range(start, stop):
+                gradient = (left[i] + right[i]) * scale + l2 * p[i]
+                m[i], v[i], p[i] = _adam(p[i], gradient, m[i], v[i], decay, a1, b2, a2, rate, root, eps)
         else:
-            _copy(g, left[start:stop])
-        _update(p[start:stop], g, m[start:stop], v[start:stop], scale, decay, l2, a1, b2, a2, rate, root, eps)
+            for i in range(start, stop):
+                gradient = left[i] * scale + l2 * p[i]
+                m[i], v[i], p[i] = _adam(p[i], gradient, m[i], v[i], decay, a1, b2, a2, rate, root, eps)
+        start = stop
 
 
 def _compiled(function: Callable[..., None]) -> Callable[..., None]:
