@@ -12,9 +12,9 @@ import torch
 
 from holdfast.job import AdamW
 from holdfast.step.layout import BLOCK
-from holdfast.step.rules import Gradient, Log, Moment, elementwise
+from holdfast.step.rules import STRETCH, Gradient, Log, Moment, elementwise
 
-PIECES, TURNS = 90, 15
+PIECES, TURNS = 23, 15
 
 
 def main() -> None:
@@ -40,8 +40,7 @@ def main() -> None:
 
 def by_torch(live: list[torch.Tensor], log: list[torch.Tensor] | None) -> None:
     count = torch.ones(())
-    for start in range(0, PIECES * BLOCK, BLOCK):
-        p, g, m, v = (part[start : start + BLOCK] for part in live)
+    for p, g, m, v in zip(*(part.view(PIECES, BLOCK) for part in live), strict=True):
         for place, part in zip(log or (), (p, m, v), strict=False):
             place.copy_(part)
         torch._fused_adamw_(
@@ -54,9 +53,9 @@ def by_sweep(live: list[torch.Tensor], log: list[torch.Tensor]) -> None:
     rule = elementwise(AdamW(lr=1e-3))
     assert rule is not None
     assert rule.saving_update is not None
-    places = Log(log[0].numpy(), [part.numpy() for part in log[1:]], np.zeros(1, np.uint64))
-    for start in range(0, PIECES * BLOCK, BLOCK):
-        p, g, m, v = (part[start : start + BLOCK].numpy() for part in live)
+    old, *old_state = log[0].numpy()[: 3 * STRETCH].reshape(3, STRETCH)
+    places = Log(old, old_state, np.zeros(1, np.uint64))
+    for p, g, m, v in zip(*(part.numpy().reshape(PIECES, BLOCK) for part in live), strict=True):
         rule.saving_update(p, Gradient([g]), [m, v], places, Moment(1, 1e-3, 0.01))
 
 

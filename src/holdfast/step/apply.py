@@ -8,6 +8,7 @@ is done.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from holdfast.job import Job, TorchOptimizer
 from holdfast.planes.words import fence
 from holdfast.step.memory import Memory
 from holdfast.step.places import Seat
-from holdfast.step.rules import Array, Gradient, Log, Moment, elementwise
+from holdfast.step.rules import STRETCH, Array, Gradient, Log, Moment, elementwise
 from holdfast.step.schedule import factor
 from holdfast.step.tree import Node, sum_order
 from holdfast.step.whole import WholeTensor
@@ -27,6 +28,7 @@ from holdfast.step.whole import WholeTensor
 _IN_SHADOW = 1 << 63
 _PIECE_BITS = 22
 _ALL = 1 << 62
+_ELEMENTS = 1 << 32
 
 
 class Applier:
@@ -136,7 +138,7 @@ class Applier:
         else:
             parts = self._gradient_in_parts(index, count, scale)
             self._mark(step, index, keep, saved=0)
-            self._update_and_save(index, parts, keep, moment)
+            self._update_and_save(index, parts, keep, moment, begun(self._memory, step, index))
 
     def _gradient(self, index: int, count: float) -> Tensor:
         """The mean gradient of a piece; it may be the only partial itself, which must not be changed."""
@@ -223,18 +225,19 @@ class Applier:
             # These are torch's own optimizers or a user's, which may change the gradient that they are given.
             self._whole.update(views.parameters.view(shape), gradient.clone().view(shape), state, moment)
 
-    def _update_and_save(self, index: int, gradient: Gradient, keep: bool, moment: Moment) -> None:
+    def _update_and_save(self, index: int, gradient: Gradient, keep: bool, moment: Moment, begin: int) -> None:
         assert self._rule is not None
         assert self._rule.saving_update is not None
         (parameters, *state), log = self._arrays_of(index, keep)
-        self._rule.saving_update(parameters, gradient, state, log, moment)
+        self._rule.saving_update(parameters, gradient, state, replace(log, begin=begin) if begin else log, moment)
 
     def _arrays_of(self, index: int, keep: bool) -> tuple[list[Array], Log]:
         """A piece, and where it is saved, as a rule that saves by itself takes them."""
         if (index, keep) not in self._arrays:
-            copies = self._copies_of(index, keep)
-            old, *old_state = (np.frombuffer(place, np.float32) for place, _ in copies)
-            live = [np.frombuffer(part, np.float32) for _, part in copies]
+            memory = self._memory
+            places = memory.shadow_bytes(index) if keep else memory.undo_bytes(self._seat, index, 4 * STRETCH)
+            old, *old_state = (np.frombuffer(place, np.float32) for place in places)
+            live = [np.frombuffer(part, np.float32) for part in memory.piece_bytes(index)]
             saved = np.frombuffer(self._memory.seat_bytes(self._seat, Seat.SAVED), np.uint64)
             self._arrays[index, keep] = live, Log(old, old_state, saved)
         return self._arrays[index, keep]
@@ -267,7 +270,7 @@ def mend(memory: Memory) -> int:
         mark, from_shadow = word & ~_IN_SHADOW, bool(word & _IN_SHADOW)
         index = mark & (1 << _PIECE_BITS) - 1
         if memory.done[index] != mark >> _PIECE_BITS:
-            _restore(memory, seat, index, from_shadow, memory.seats[memory.seat_cell(seat, Seat.SAVED)])
+            _restore(memory, seat, mark, from_shadow)
             mended += 1
         fence()
         memory.seats[cell] = 0
@@ -280,10 +283,26 @@ def step_of(memory: Memory) -> int:
     return min(*pieces, buffers // 2)
 
 
-def _restore(memory: Memory, seat: int, index: int, from_shadow: bool, saved: int) -> None:
-    places = memory.shadow_bytes(index) if from_shadow else memory.undo_bytes(seat, index)
+def begun(memory: Memory, step: int, index: int) -> int:
+    """How many elements of a piece that was torn and mended have been through the step already."""
+    tag, elements = divmod(memory.begun[index], _ELEMENTS)
+    return elements if tag == step + 1 else 0
+
+
+def _restore(memory: Memory, seat: int, mark: int, from_shadow: bool) -> None:
+    """Bring back the old values of what is torn: a whole piece, or the one stretch of it that `saved` ends."""
+    tag, index = divmod(mark, 1 << _PIECE_BITS)
+    saved = memory.seats[memory.seat_cell(seat, Seat.SAVED)]
+    start = 0 if saved in (0, _ALL) else (saved - 1) // STRETCH * STRETCH
+    if from_shadow:
+        places = [place[4 * start :] for place in memory.shadow_bytes(index)]
+    else:
+        places = memory.undo_bytes(seat, index, None if saved == _ALL else 4 * STRETCH)
     for place, part in zip(places, memory.piece_bytes(index), strict=True):
-        part[: 4 * saved] = place[: 4 * saved]
+        part[4 * start : 4 * saved] = place[: 4 * (saved - start)]
+    if start:
+        fence()
+        memory.begun[index] = tag * _ELEMENTS + start
 
 
 def _whole(job: Job) -> WholeTensor | None:

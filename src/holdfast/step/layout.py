@@ -19,7 +19,7 @@ from holdfast.errors import ModelError
 from holdfast.job import AnyOptimizer
 from holdfast.step.places import HEADER_WORDS, HISTORY, SEAT_WORDS
 
-BLOCK = 1 << 16
+BLOCK = 1 << 18
 """Elements of a block: a part of the promise, since it says where vector loops begin."""
 _ALIGN = 16
 _PAGE = 4096
@@ -174,6 +174,7 @@ def layout_of(shapes: Shapes, room: Room) -> Layout:
         ("table", 8 * room.replicas),
         ("seats", 8 * SEAT_WORDS * room.seats),
         ("done", 8 * piece_count),
+        ("begun", 8 * piece_count),
         ("norms", 8 * piece_count),
         ("chunks", 8 * room.evidence_chunks),
         ("evidence", 8 * room.evidence_rows * room.evidence_width),

@@ -51,7 +51,12 @@ class Memory:
     @cached_property
     def done(self) -> Words:
         """Per piece 1 + the last step that it has been through; behind them the stages of the buffers, two a step."""
-        return self._words("done", "norms")
+        return self._words("done", "begun")
+
+    @cached_property
+    def begun(self) -> Words:
+        """Per piece that was torn: the step it is in, and how many of its elements are through; see `mend`."""
+        return self._words("begun", "norms")
 
     @cached_property
     def chunks(self) -> Words:
@@ -153,13 +158,13 @@ class Memory:
         """Where the shadow keeps the same."""
         return self._piece_bytes(index, self.layout.at["shadow"] - self.layout.at["parameters"])
 
-    def undo_bytes(self, seat: int, index: int) -> list[memoryview]:
-        """Where the seat's undo log keeps the same."""
-        size = self.layout.undo_bytes
-        start, places = self.layout.at["undo"] + seat * size, []
+    def undo_bytes(self, seat: int, index: int, limit: int | None = None) -> list[memoryview]:
+        """Where the seat's undo log keeps the same, or at most `limit` bytes of each: neighbours, as caches like it."""
+        start, places = self.layout.at["undo"] + seat * self.layout.undo_bytes, []
         for part in self.piece_bytes(index):
-            places.append(self.arena.bytes_at(start, len(part)))
-            start += len(part)
+            size = len(part) if limit is None else min(limit, len(part))
+            places.append(self.arena.bytes_at(start, size))
+            start += size
         return places
 
     def _piece_bytes(self, index: int, distance: int) -> list[memoryview]:

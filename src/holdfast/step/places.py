@@ -32,4 +32,4 @@ class Seat:
     WAITING = 4
     REPLICAS = 5
     BUSY_US = 6
-    SAVED = 7  # elements of the piece under UNDO whose old values are in the log
+    SAVED = 7  # where the stretch of the piece under UNDO ends that may be torn; all of it, or nothing yet

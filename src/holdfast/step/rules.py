@@ -31,13 +31,23 @@ Update = Callable[[Tensor, Tensor, Sequence[Tensor], Moment], None]
 Array = np.ndarray[Any, Any]
 
 
+STRETCH = 128
+"""Elements that a rule which saves by itself saves, then updates, at a time."""
+
+
 @dataclass(frozen=True)
 class Log:
-    """Where a rule that saves by itself leaves the old values; `saved` counts the elements that are there."""
+    """Where a rule that saves by itself leaves the old values.
+
+    The arrays are as long as the piece, or, to stay in the cache, as one stretch. `saved` says where the stretch ends
+    that may be torn: all before that stretch is updated, all behind it is untouched.
+    """
 
     parameters: Array
     state: Sequence[Array]
     saved: Array
+    begin: int = 0
+    """The elements before this one have been through the step already."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,7 @@ def _adam(spec: Adam | AdamW) -> SavingUpdate:
             log.parameters,
             *log.state,
             log.saved,
+            log.begin,
             len(gradient.parts) > 1,
             gradient.scale,
             1.0 - moment.lr * moment.weight_decay if decoupled else 1.0,

@@ -1,7 +1,7 @@
 """Adam in one pass over memory: each stretch is saved to the undo log, then updated, while it is in the nearest cache.
 
-Copying a piece to the log and then calling torch's kernel takes twice as long as the kernel alone: the copy waits for
-memory, the kernel for square roots and divisions. Here one hides behind the other (docs/decisions/0006).
+Copying a piece to the log and then calling torch's kernel takes nearly twice as long as the kernel alone. Here the log
+is as short as a stretch and never leaves the cache (docs/decisions/0006).
 """
 
 from collections.abc import Callable
@@ -12,12 +12,10 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-STRETCH = 128
-"""Elements that are saved, then updated, at a time; part of no promise, since every element is on its own, and every
-operation is rounded as IEEE 754 says, in whichever of the loops below."""
+from holdfast.step.rules import STRETCH
 
 _ARRAY = "float32[::1]"
-_SIGNATURE = f"void({', '.join([_ARRAY] * 8)}, uint64[::1], boolean, {', '.join(['float32'] * 9)})"
+_SIGNATURE = f"void({', '.join([_ARRAY] * 8)}, uint64[::1], uint64, boolean, {', '.join(['float32'] * 9)})"
 
 
 @intrinsic  # type: ignore[misc]
@@ -50,6 +48,7 @@ def _sweep(
     old_m: Any,
     old_v: Any,
     saved: Any,
+    begin: Any,
     is_sum: Any,
     scale: Any,
     decay: Any,
@@ -62,16 +61,18 @@ def _sweep(
     eps: Any,
 ) -> None:
     # Indices without a sign, and no slices: either would cost more here than the arithmetic does.
-    size, start = np.uint64(p.size), np.uint64(0)
+    size, start = np.uint64(p.size), np.uint64(begin)
+    is_short = old_p.size < p.size
     while start < size:
         stop = min(size, start + np.uint64(STRETCH))
+        shift = start if is_short else np.uint64(0)
         for i in range(start, stop):
-            old_p[i] = p[i]
+            old_p[i - shift] = p[i]
         for i in range(start, stop):
-            old_m[i] = m[i]
+            old_m[i - shift] = m[i]
         for i in range(start, stop):
-            old_v[i] = v[i]
-        # Whoever dies from here on leaves a log that is valid up to `stop`, and nothing changed behind it.
+            old_v[i - shift] = v[i]
+        # Whoever dies from here on leaves the stretch that ends here torn, and its old values in the log.
         _fence()  # type: ignore[call-arg]
         saved[0] = stop
         _fence()  # type: ignore[call-arg]
@@ -96,6 +97,9 @@ def _compiled(function: Callable[..., None]) -> Callable[..., None]:
 
 
 sweep = _compiled(_sweep)
-"""`sweep(parameters, left, right, m, v, undo of the three, saved, is_sum, scale, …)`: updates in place by the gradient
-`scale * left`, or `scale * (left + right)` if `is_sum`; `saved[0]` counts the elements whose old values are in the undo
-log."""
+"""`sweep(parameters, left, right, m, v, log of the three, saved, begin, is_sum, scale, …)`: updates in place, from the
+element `begin` on, by the gradient `scale * left`, or `scale * (left + right)` if `is_sum`.
+
+Every element is on its own, and every operation is rounded as IEEE 754 says, so nothing depends on where a sweep
+begins or which loop an element goes through.
+"""

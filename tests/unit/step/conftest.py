@@ -17,5 +17,5 @@ def torch_as_it_was() -> Iterator[None]:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 1024 elements instead of 65536, so that a small model has several."""
+    """Blocks of 1024 elements instead of 262144, so that a small model has several."""
     monkeypatch.setattr("holdfast.step.layout.BLOCK", 1024)

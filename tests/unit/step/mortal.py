@@ -61,7 +61,7 @@ class MortalWords:
 @contextmanager
 def mortal(memory: Memory, fuse: Fuse) -> Iterator[None]:
     """Inside, whoever works with this memory object lives as long as the fuse, and the death ends the block."""
-    words = ("done", "seats", "table", "header", "chunks")
+    words = ("done", "begun", "seats", "table", "header", "chunks")
     for name in words:
         memory.__dict__[name] = MortalWords(getattr(memory, name), fuse)
     try:

@@ -2,20 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
-from mortal import Fuse, each_moment, mortal
+from mortal import Death, Fuse, each_moment, mortal
 from rig import Hands, Rig, job_of, noise, rig
 from torch import nn
 
 from holdfast.job import SGD, Adagrad, Adam, AdamW, Job, RMSprop, TorchOptimizer
 from holdfast.job.optimizer import Group
-from holdfast.step.apply import Applier, mend, step_of
+from holdfast.step.apply import Applier, begun, mend, step_of
 from holdfast.step.memory import Memory
-from holdfast.step.rules import Gradient, Log
-from holdfast.step.sweep import STRETCH
+from holdfast.step.rules import STRETCH, Gradient
 
 TRAINED = 2
 """Steps before the one that is disturbed, so that the state is not all zeros."""
@@ -111,6 +112,33 @@ def test_mending_survives_a_death_at_any_moment(trained: tuple[Rig, Hands], keep
         assert run.persistent() == undisturbed
 
 
+@pytest.mark.parametrize("keep", [False, True], ids=["undo", "shadow"])
+@pytest.mark.parametrize("name", ["adamw", "clip_norm"])
+def test_a_piece_may_be_torn_again_and_again(small_blocks: None, name: str, keep: bool) -> None:
+    """Each heir goes on within the piece where the one before it died, and dies there as well."""
+    with rig(job_named(name)) as run:
+        hands = run.hands(0)
+        run.train(hands, TRAINED)
+        run.gather(hands, TRAINED)
+        arena = bytes(run.memory.arena.buffer)
+        run.apply(hands, TRAINED, keep)
+        undisturbed = run.persistent()
+        run.memory.arena.buffer[:] = arena
+        reached = []
+        for seat in (1, 2, 0, 1):
+            hands.applier = Applier(run.memory, run.job, seat, run.work.steps)
+            hands.applier._update_and_save = partial(sweep_and_die, hands.applier)  # type: ignore[method-assign]
+            with pytest.raises(Death):
+                run.apply(hands, TRAINED, keep)
+            assert mend(run.memory) == 1
+            reached.append(begun(run.memory, TRAINED, 0))
+        assert reached[0] < reached[1] < reached[2] <= reached[3]
+        assert begun(run.memory, TRAINED + 1, 0) == 0
+        hands.applier = Applier(run.memory, run.job, 2, run.work.steps)
+        run.apply(hands, TRAINED, keep)
+        assert run.persistent() == undisturbed
+
+
 @pytest.mark.parametrize("name", ["adamw", "clip_norm"])
 @pytest.mark.parametrize("replicas", [3, 6, 7])
 def test_gathering_survives_a_death_at_any_moment(name: str, replicas: int) -> None:
@@ -186,20 +214,27 @@ def tearing(applier: Applier, memory: Memory, fuse: Fuse) -> Iterator[None]:
     yield
 
 
-def sweep_in_part(applier: Applier, index: int, gradient: Gradient, keep: bool, moment: Any) -> None:
-    """Some stretches are done, the next is saved and torn, and of the one behind it only the log is torn."""
+def sweep_in_part(applier: Applier, index: int, gradient: Gradient, keep: bool, moment: Any, begin: int) -> None:
+    """Some stretches are done, the next is saved and torn, and whatever is behind it is untouched."""
     (parameters, *state), log = applier._arrays_of(index, keep)
-    stop = len(parameters) // 2 + 3
-    start = max(0, stop - STRETCH)
-    for place, part in zip([log.parameters, *log.state], [parameters, *state], strict=True):
-        place[start:stop] = part[start:stop]
-        place[stop:] = -7.0
+    start = begin + (len(parameters) - begin) // 2 // STRETCH * STRETCH
+    stop = min(len(parameters), start + STRETCH)
     cut = Gradient([part[:start] for part in gradient.parts], gradient.scale)
-    places = Log(log.parameters[:start], [place[:start] for place in log.state], log.saved)
+    places = replace(log, begin=begin)
+    if keep:
+        places = replace(places, parameters=log.parameters[:start], state=[place[:start] for place in log.state])
     applier._rule.saving_update(parameters[:start], cut, [part[:start] for part in state], places, moment)
+    shift = 0 if keep else start
+    for place, part in zip([log.parameters, *log.state], [parameters, *state], strict=True):
+        place[start - shift : stop - shift] = part[start:stop]
     log.saved[0] = stop
     for part in (parameters, *state):
         part[start : stop - 5] = 3.0
+
+
+def sweep_and_die(*arguments: Any) -> None:
+    sweep_in_part(*arguments)
+    raise Death
 
 
 def tear_one_piece(run: Rig, seat: int, index: int, keep: bool) -> None:

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from holdfast.errors import JobError
 from holdfast.job import SGD, Adagrad, Adam, AdamW, AnyOptimizer, RMSprop, TorchOptimizer
-from holdfast.step.rules import Gradient, Log, Moment, elementwise
-from holdfast.step.sweep import STRETCH
+from holdfast.step.rules import STRETCH, Gradient, Log, Moment, elementwise
 from holdfast.step.whole import WholeTensor
 
 STEPS = 6
@@ -87,12 +86,28 @@ def test_a_saving_rule_logs_the_old_values_and_adds_two_parts(spec: AnyOptimizer
         assert torch.equal(torch.from_numpy(found), wanted)
 
 
-def step_saving(spec: AnyOptimizer, parts: list[Tensor], gradient: list[Tensor], moment: Moment) -> Log:
+@pytest.mark.parametrize("begin", [0, STRETCH, 3 * STRETCH])
+def test_a_saving_rule_can_begin_in_the_middle_and_keep_one_stretch(begin: int) -> None:
+    spec, length, moment = AdamW(lr=0.1), 3 * STRETCH + 48, Moment(3, 0.1, 0.1)
+    old = [noise(length), noise(length, seed=3), noise(length, seed=4).abs()]
+    whole, rest = [part.clone() for part in old], [part.clone() for part in old]
+    step_saving(spec, whole, [noise(length, seed=1)], moment)
+    log = step_saving(spec, rest, [noise(length, seed=1)], moment, STRETCH, begin)
+    for found, wanted, before in zip(rest, whole, old, strict=True):
+        assert torch.equal(found[:begin], before[:begin])
+        assert torch.equal(found[begin:], wanted[begin:])
+    for found, wanted in zip([log.parameters, *log.state], old, strict=True):
+        assert torch.equal(torch.from_numpy(found)[:48], wanted[3 * STRETCH :])
+
+
+def step_saving(
+    spec: AnyOptimizer, parts: list[Tensor], gradient: list[Tensor], moment: Moment, room: int = 1 << 20, begin: int = 0
+) -> Log:
     rule = elementwise(spec)
     assert rule is not None
     assert rule.saving_update is not None
-    places = [np.zeros(len(part), np.float32) for part in parts]
-    log = Log(places[0], places[1:], np.zeros(1, np.uint64))
+    places = [np.zeros(min(room, len(part)), np.float32) for part in parts]
+    log = Log(places[0], places[1:], np.zeros(1, np.uint64), begin)
     parameters, *state = (part.numpy() for part in parts)
     rule.saving_update(parameters, Gradient([part.numpy() for part in gradient]), state, log, moment)
     return log
