@@ -13,6 +13,7 @@ from pathlib import Path
 from holdfast.errors import ResourceError
 
 PAGE = 4096
+_MADV_POPULATE_WRITE = 23
 
 
 def create(name: str) -> int:
@@ -38,6 +39,13 @@ class Arena:
 
     def bytes_at(self, offset: int, size: int) -> memoryview:
         return self.buffer[offset : offset + size]
+
+    def populate(self, offset: int, size: int) -> None:
+        """Have the system find pages for a range now rather than at its first use; what they hold stays as it is."""
+        first, last = offset // PAGE * PAGE, min(-(-(offset + size) // PAGE) * PAGE, len(self._map))
+        # Linux before 5.14 does not know how; it finds the pages later.
+        with contextlib.suppress(OSError):
+            self._map.madvise(_MADV_POPULATE_WRITE, first, last - first)
 
     def release(self, offset: int, size: int) -> None:
         """Give the pages of a range back to the system; it reads as zeros afterwards."""

@@ -80,9 +80,17 @@ class Gauges:
         full = int(self._header[Header.SHADOW_FULL])
         return full - 1 if full != self._header[Header.SHADOW_SAVED] else None
 
-    def release_shadow(self) -> None:
-        """The shadow is saved, or given up; it may be filled again."""
-        self.arena.release(self.layout["shadow"], self.layout["shadow_bytes"])
+    def populate_shadow(self, start: int, size: int) -> bool:
+        """Find pages for a part of the shadow; False when there is no such part."""
+        left = self.layout["shadow_bytes"] - start
+        if left > 0:
+            self.arena.populate(self.layout["shadow"] + start, min(size, left))
+        return bool(left > 0)
+
+    def release_shadow(self, give_back: bool) -> None:
+        """The shadow is saved, or given up; it may be filled again. Its memory may be given back until then."""
+        if give_back:
+            self.arena.release(self.layout["shadow"], self.layout["shadow_bytes"])
         self._header[Header.SHADOW_SAVED] = self._header[Header.SHADOW_FULL]
 
     def rows(self, start: int, stop: int, every: int = 1) -> list[Row]:

@@ -18,7 +18,7 @@ class Board:
     """The gauges, and a hand to write what workers would write."""
 
     def __init__(self, descriptor: int) -> None:
-        arena = Arena(descriptor, 5 * PAGE)
+        arena = Arena(descriptor, max(5 * PAGE, os.fstat(descriptor).st_size))
         layout = {
             "seats": _SEATS_AT,
             "num_seats": SEATS,

@@ -74,7 +74,7 @@ def test_a_shadow_is_there_until_it_is_released(board: Board) -> None:
     board.header[Header.SHADOW_FULL] = 8
     board.shadow[:] = b"x" * PAGE
     assert board.gauges.shadow_step == 7
-    board.gauges.release_shadow()
+    board.gauges.release_shadow(give_back=True)
     assert board.gauges.shadow_step is None
     assert bytes(board.shadow) == bytes(PAGE)
 

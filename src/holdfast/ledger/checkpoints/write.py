@@ -27,6 +27,8 @@ from holdfast.ledger.checkpoints.layout import (
     step_path,
 )
 
+_SETTLE_BYTES = 64 << 20
+
 
 def write(
     root: Path,
@@ -83,9 +85,17 @@ def _write_section(fd: int, section: Section, offset: int, progress: Callable[[i
         crc32.append(zlib.crc32(chunk))
         _write_all(fd, chunk)
         offset += chunk.nbytes
+        if offset % _SETTLE_BYTES < chunk.nbytes:
+            _settle(fd, offset)
         if progress:
             progress(offset)
     return tuple(crc32)
+
+
+def _settle(fd: int, offset: int) -> None:
+    """Bring what is written to the disk, and out of memory, which training might need and which is slow to find."""
+    os.fdatasync(fd)
+    os.posix_fadvise(fd, 0, offset, os.POSIX_FADV_DONTNEED)
 
 
 def _commit(draft: Path, manifest: Manifest) -> str:
