@@ -16,12 +16,16 @@ from torch.nn import functional
 
 
 class Loop:
-    """One process's training of a case; `shard` of `num_shards` is its part of every shuffled order."""
+    """One process's training of a case; `shard` of `num_shards` is its part of every shuffled order.
 
-    def __init__(self, name: str, shard: int = 0, num_shards: int = 1) -> None:
+    With `parts` a batch goes through the model in so many micro-batches, whose gradients are accumulated.
+    """
+
+    def __init__(self, name: str, shard: int = 0, num_shards: int = 1, parts: int = 1) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(0)
         self.case = CASES[name]
+        self._parts = parts
         self.model: nn.Module = getattr(models, self.case.model)(**self.case.model_args)
         self._inputs, self._targets = getattr(data, self.case.data)(**self.case.data_args)
         self._indices = _indices(len(self._inputs), self.case, shard, num_shards)
@@ -37,11 +41,11 @@ class Loop:
         return steady_rate(ends, self.case.batch)
 
     def _step(self, module: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        index = next(self._indices)
-        inputs, targets = self._inputs.index_select(0, index), self._targets.index_select(0, index)
         optimizer.zero_grad(set_to_none=True)
-        scores = module(inputs)
-        functional.cross_entropy(scores.flatten(0, -2), targets.flatten()).backward()
+        for index in next(self._indices).chunk(self._parts):
+            inputs, targets = self._inputs.index_select(0, index), self._targets.index_select(0, index)
+            loss = functional.cross_entropy(module(inputs).flatten(0, -2), targets.flatten())
+            (loss if self._parts == 1 else loss / self._parts).backward()
         optimizer.step()
 
 

@@ -16,8 +16,10 @@ def ddp_rate(case: str, steps: int, environment: Mapping[str, str] | None = None
     return float(output(torchrun(2, "peer_ddp.py", case, steps), environment))
 
 
-def alone_rate(case: str, steps: int, processes: int, environment: Mapping[str, str] | None = None) -> float:
-    return float(output(python("peer_alone.py", case, steps, processes), environment))
+def alone_rate(
+    case: str, steps: int, processes: int, environment: Mapping[str, str] | None = None, parts: int = 1
+) -> float:
+    return float(output(python("peer_alone.py", case, steps, processes, parts), environment))
 
 
 def torchrun_start_s() -> float:

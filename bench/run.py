@@ -30,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=CONTESTS, metavar="NAME", help=", ".join(CONTESTS))
     parser.add_argument("--repeats", type=int, default=5, help="rounds in which every side runs once")
-    parser.add_argument("--seconds", type=float, default=4.0, help="work per repeat; 15 times that around a checkpoint")
+    parser.add_argument("--seconds", type=float, default=3.0, help="work per repeat; 20 times that around a checkpoint")
     parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"))
     return parser
 
