@@ -69,21 +69,3 @@ def test_a_detached_run_is_stopped_from_another_terminal(terminal: Terminal, job
     until(lambda: terminal.status(run) == "stopped")
     assert "view 1: workers 0" in terminal.finished(follower).out
     until(lambda: terminal.workers() == [])
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_when_the_users_process_is_killed_nothing_stays_and_the_run_can_be_resumed(
-    terminal: Terminal, job: str, workers: str
-) -> None:
-    every = "--set=checkpoint.every_steps=50"
-    process = terminal.start("run", job, "--workers", workers, every)
-    until(lambda: any(terminal.home.glob("runs/*/checkpoints/step-????????/COMMITTED")))
-    process.kill()
-    process.communicate()
-    until(lambda: terminal.workers() == [])
-    assert terminal.status("last") in ("running", "lost")
-
-    resumed = terminal.type("resume", "last", "--json")
-    undisturbed = terminal.type("run", job, "--json")
-    assert resumed.json["state_sha256"] == undisturbed.json["state_sha256"]
-    assert "resumed from the checkpoint of step" in resumed.err

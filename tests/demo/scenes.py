@@ -2,7 +2,7 @@
 
 from holdfast.cli.demo.witness import Witness
 from holdfast.job import Job
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 from holdfast.run.progress import Snapshot
 
 

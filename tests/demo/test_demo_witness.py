@@ -7,7 +7,7 @@ import pytest
 from scenes import Clock, killed_and_replaced, snapshot, started
 
 from holdfast.cli.demo.witness import Moment, Witness
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 
 
 def test_lives_are_told_from_the_notes() -> None:

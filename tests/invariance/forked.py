@@ -11,30 +11,21 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from holdfast.engines.local import AdoptedProcess
 from holdfast.planes import words
 from holdfast.run import gathering, stepper
 from holdfast.step import apply
 
 
-class ForkedProcess:
+class ForkedProcess(AdoptedProcess):
     def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self._descriptor = os.pidfd_open(pid)
+        super().__init__(pid)
         self._status: int | None = None
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
 
     def cause(self) -> str:
         if self._status is None:
             self._status = os.waitpid(self.pid, 0)[1]
         return f"status {self._status}"
-
-    def close(self) -> None:
-        os.close(self._descriptor)
 
 
 class ForkingEngine:
@@ -51,6 +42,9 @@ class ForkingEngine:
             _live(arguments, log, self.deaths.get(worker))
         self.started.append(pid)
         return ForkedProcess(pid)
+
+    def adopt(self, pid: int, born_at: str) -> None:
+        return None
 
 
 def _live(arguments: Sequence[str], log: Path, death: int | None) -> None:

@@ -32,6 +32,7 @@ def test_a_seed_replays_exactly(seed: int) -> None:
     assert first.run() == second.run()
     assert first.now == second.now
     assert first.captain == second.captain
+    assert first.captain.term == second.captain.term
 
 
 def judge(seeds: Iterable[int]) -> Counter[str]:

@@ -1,27 +1,28 @@
-"""A run without processes: the production captain, a model of the crew's driver, and small models of workers.
+"""A run without processes: production captains, a model of the crew's driver, and small models of workers.
 
 Time is virtual and chance comes from one seed, so a seed replays exactly. The shared words are real ones, read by the
-production gauges. Workers do what `run/worker.py` and `run/stepper.py` do as far as others can see it: build, answer
-what they are told in order, step in lockstep, come to a safe point when a newer epoch is in the header.
+production gauges. Workers do what `run/worker.py`, `run/line.py` and `run/stepper.py` do as far as others can see it:
+build, answer what they are told in order, step in lockstep, come to a safe point when a newer epoch is in the header,
+find the next captain when theirs is gone.
 """
 
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from captaincy import Captaincy
 from faults import Faults
 from law import Law
 from workers import Worker
 
 from holdfast.planes.words import words_of
-from holdfast.run import captain as c
+from holdfast.run import events as e
+from holdfast.run.captain import Captain, Terms
 from holdfast.run.gauges import Gauges
-from holdfast.run.view import View
 from holdfast.step.places import HEADER_WORDS, SEAT_WORDS
 
-Message = tuple[str, View]
 TICK_S = 0.5
 LIMIT_S = 3000.0
 
@@ -36,6 +37,22 @@ class Memory:
         return self._bytes[offset : offset + size]
 
 
+class Hands:
+    """A set that keeps the order in which it was filled, so that a seed replays."""
+
+    def __init__(self) -> None:
+        self._workers: dict[int, Worker] = {}
+
+    def __iter__(self) -> Iterator[Worker]:
+        return iter(list(self._workers.values()))
+
+    def add(self, worker: Worker) -> None:
+        self._workers[id(worker)] = worker
+
+    def discard(self, worker: Worker | None) -> None:
+        self._workers.pop(id(worker), None)
+
+
 @dataclass
 class World:
     seed: int
@@ -43,14 +60,15 @@ class World:
     step: int = 0
     mended: int = 0
     stopping: bool = False
-    end: c.End | None = None
-    hands: dict[int, Worker] = field(default_factory=dict)
+    end: e.End | None = None
+    hands: Hands = field(default_factory=Hands)
+    """The living, and the dead that nobody has buried."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         replicas = self.chance.randint(1, 6)
         workers = self.chance.randint(1, replicas)
-        self.terms = c.Terms(
+        self.terms = Terms(
             workers=workers,
             at_least=self.chance.randint(1, workers),
             restarts=self.chance.choice([0, 1, 3, 10, 30]),
@@ -59,7 +77,6 @@ class World:
         )
         self.steps = self.chance.randint(1, 25)
         self.faults = Faults(self.chance)
-        self.captain = c.Captain(self.terms)
         seats = self.terms.seats
         layout = {"seats": 8 * HEADER_WORDS, "num_seats": seats, "steps": 0, "history": 0, "times": 0}
         memory = Memory(seats)
@@ -68,17 +85,24 @@ class World:
         self.law = Law(self)
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
+        self.captaincy = Captaincy(self, Captain(self.terms, term=1), {})
+        """The one that has the lease."""
 
-    def run(self) -> c.End:
-        """Until the captain ends it; AssertionError when something is against the law, or when it takes too long."""
-        self.decide(c.Begin())
-        self.later(TICK_S, self._tick)
+    @property
+    def captain(self) -> Captain:
+        return self.captaincy.captain
+
+    def run(self) -> e.End:
+        """Until a captain ends it; AssertionError when something is against the law, or when it takes too long."""
+        self.gauges.begin_term(1)
+        self.captaincy.decide(e.Begin())
+        self.later(TICK_S, self.captaincy.tick)
         self.faults.begin(self)
         while self.end is None:
             self.now, _, happen = heapq.heappop(self._queue)
             assert self.now < LIMIT_S, "the run does not end"
             happen()
-            for worker in self.hands.values():
+            for worker in self.hands:
                 worker.look_up()
         self.law.judge_end(self.end)
         return self.end
@@ -90,43 +114,26 @@ class World:
         """Of a message, or until a process notices something: mostly short."""
         return self.chance.expovariate(20.0) if self.chance.random() < 0.9 else self.chance.uniform(0.0, 4.0)
 
-    def decide(self, event: c.Event) -> None:
-        self.law.heed(event)
-        for action in self.captain.handle(event, self.now):
-            self.law.judge(action)
-            self._carry_out(action)
-
-    def bury(self, worker: Worker) -> None:
-        """Its process has ended, and all that it had said is heard."""
-        del self.hands[worker.number]
-        self.decide(c.Lost(worker.number, "died"))
-
     def order_stop(self) -> None:
         self.stopping = True
+        self.captaincy.decide(e.Unpause())
 
-    def _carry_out(self, action: c.Action) -> None:
-        match action:
-            case c.Spawn(number):
-                self.hands[number] = Worker(self, number)
-            case c.Propose(view):
-                self.gauges.epoch = view.epoch
-                self._tell("propose", view)
-            case c.Commit(view):
-                self._tell("commit", view)
-            case c.Kill(number):
-                self.later(self.delay(), self.hands[number].die)
-            case c.End():
-                self.end = action
+    def lose_captain(self, for_good: bool) -> None:
+        """It dies, or is stopped and wakes later without knowing what has happened since."""
+        lost = self.captaincy
+        if not lost.acts:
+            return
+        lost.acts = False
+        if not for_good:
+            self.later(self.chance.uniform(1.0, 30.0), lost.wake)
+        self.later(self.chance.uniform(0.2, 15.0), lambda: self._succeed(lost))
 
-    def _tell(self, kind: str, view: View) -> None:
-        for number, _ in view.members:
-            if number in self.hands:
-                self.hands[number].tell((kind, view))
-
-    def _tick(self) -> None:
-        self.later(TICK_S, self._tick)
-        if self.captain.committed:
-            # As the crew does it: only who is in a committed view is expected to make progress.
-            for number in self.gauges.stuck(self.captain.view.members, self.terms.patience_s, self.now):
-                self.decide(c.Hung(number, "no progress"))
-        self.decide(c.Tick())
+    def _succeed(self, lost: Captaincy) -> None:
+        """The lease goes to another one, unless the last one has come back in time."""
+        if self.end is not None or lost.acts or self.captaincy is not lost:
+            return
+        captain = Captain.successor(self.terms, lost.captain.term + 1, lost.standing)
+        self.captaincy = Captaincy(self, captain, lost.processes)
+        self.gauges.begin_term(captain.term)
+        self.captaincy.take_over()
+        self.later(TICK_S, self.captaincy.tick)

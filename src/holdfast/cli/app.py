@@ -4,19 +4,24 @@ from collections.abc import Callable
 
 import typer
 
+from holdfast.cli.attach import attach
 from holdfast.cli.check import check
+from holdfast.cli.clean import clean
 from holdfast.cli.data import data
 from holdfast.cli.demo import demo
 from holdfast.cli.doctor import doctor
+from holdfast.cli.drain import drain
 from holdfast.cli.evaluate import evaluate
 from holdfast.cli.events import events
 from holdfast.cli.export import export
 from holdfast.cli.logs import logs
 from holdfast.cli.models import models
+from holdfast.cli.pause import pause
 from holdfast.cli.predict import predict
 from holdfast.cli.ps import ps
 from holdfast.cli.resume import resume
 from holdfast.cli.run import run
+from holdfast.cli.scale import scale
 from holdfast.cli.show import show
 from holdfast.cli.stop import stop
 from holdfast.cli.version import version
@@ -36,10 +41,10 @@ def holdfast() -> None: ...
 
 
 _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Train": (run, check, resume, stop),
+    "Train": (run, check, attach, pause, resume, stop, scale, drain),
     "Look": (ps, show, logs, events),
     "Use the model": (evaluate, predict, export),
-    "Find out": (demo, models, data, doctor, version),
+    "Find out": (demo, models, data, doctor, clean, version),
 }
 
 for _group, _commands in _GROUPS.items():

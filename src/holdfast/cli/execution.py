@@ -13,7 +13,13 @@ from holdfast.run.show import default_show, numbers
 
 def execute(ledger: Ledger, run: str, as_json: bool, quiet: bool) -> None:
     """Until the end of the run; raises what its exit code is to be, unless it finished."""
-    result = launch.execute(ledger, run, Silent() if quiet else default_show(), asked_at())
+    conclude(ledger, run, launch.execute(ledger, run, Silent() if quiet else default_show(), asked_at()), as_json)
+
+
+def conclude(ledger: Ledger, run: str, result: dict[str, Any], as_json: bool) -> None:
+    """Print how a run ended; raises what the exit code is to be, unless it finished."""
+    if not result:
+        raise RunError(f"run {run} was lost; `holdfast resume {run}` goes on from its newest checkpoint")
     print_result(result, as_json)
     if result["status"] == "failed":
         raise RunError(f"run {run} failed: {result['error']}")

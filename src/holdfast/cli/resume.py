@@ -12,15 +12,21 @@ if TYPE_CHECKING:
 def resume(
     run: RunRef, workers: Workers = None, as_json: Json = False, detach: Detach = False, quiet: Quiet = False
 ) -> None:
-    """Go on with a run from its newest whole checkpoint, to the same bits as if it had never stopped."""
+    """Go on with a run, paused or stopped, to the same bits as if it had never rested."""
     from holdfast.cli import execution
     from holdfast.ledger import Ledger
+    from holdfast.run import launch
+    from holdfast.run.lease import is_executed
 
     with Ledger.open() as ledger:
         found = ledger.run(run)
         if found.status == "finished":
             print(f"run {found.id} is finished already, at step {found.steps_done}", file=sys.stderr)
             execution.print_result(found.result or {}, as_json)
+            return
+        if found.status == "paused" and is_executed(ledger, found.id):
+            launch.ask(ledger, found.id, {"kind": "unpause"})
+            print(f"{found.id} goes on; `holdfast attach {found.id}` watches it")
             return
         _prepare(ledger, found, workers)
         if detach:

@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class Activity(NamedTuple):
+    """How a process has been used: seconds of processor time, and whether a signal has stopped it just now."""
+
+    processor_s: float
+    stopped: bool
 
 
 class Process(Protocol):
     """A worker's process. `fileno` becomes readable when it has ended."""
 
     pid: int
+    born: str
+    """When it began: with the pid it names one process for good."""
 
     def fileno(self) -> int: ...
 
@@ -20,10 +29,18 @@ class Process(Protocol):
         """Why it ended; waits for the end."""
         ...
 
+    def activity(self) -> "Activity":
+        """What the system knows of its doings."""
+        ...
+
     def close(self) -> None: ...
 
 
 class Engine(Protocol):
     def start(self, arguments: Sequence[str], log: Path, threads: int, inherited: Sequence[int]) -> Process:
         """Start a worker with these arguments; its output goes to `log`, and it inherits the descriptors."""
+        ...
+
+    def adopt(self, pid: int, born_at: str) -> Process | None:
+        """A worker that another process started; None when it has ended."""
         ...

@@ -80,11 +80,13 @@ class Listener:
     def __init__(self, path: Path, key: str) -> None:
         self._key = key
         self._path = path
+        self._inode = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         path.unlink(missing_ok=True)
         with _short(path) as address:
             self._socket.bind(address)
         path.chmod(0o600)
+        self._inode = path.stat().st_ino
         self._socket.listen(128)
 
     def fileno(self) -> int:
@@ -104,8 +106,11 @@ class Listener:
         return channel, greeting
 
     def close(self) -> None:
+        """Another listener may have taken the path over; what is there then is not ours to remove."""
         self._socket.close()
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.unlink()
 
     def _is_key(self, offered: object) -> bool:
         # Bytes, since strings that are not ASCII cannot be compared in constant time.

@@ -1,22 +1,26 @@
 """The crew: workers' processes and channels. It tells the captain what happens and does what the captain decides."""
 
 import contextlib
+import os
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.engines.base import Engine, Process
+from holdfast.engines.base import Activity, Engine, Process
 from holdfast.errors import HoldfastError
 from holdfast.planes.arena import Arena, require_memory
 from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Message
-from holdfast.run import captain as c
+from holdfast.run import events as e
+from holdfast.run.captain import Captain
 from holdfast.run.gauges import Gauges
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
+from holdfast.run.wishes import wish
 
 _FAREWELL_S = 5.0
+_IDLE_S = 0.01
 
 
 @dataclass
@@ -31,7 +35,7 @@ class Hand:
 class Ears:
     """Who is told what the crew sees."""
 
-    note: Callable[[c.Note, str], None]
+    note: Callable[[e.Note, str], None]
     """Something for the time line, with a traceback or nothing."""
     measured: Callable[[int, dict[str, Any]], None]
     """The metrics of the model after so many steps."""
@@ -42,8 +46,11 @@ class Ears:
 class Crew:
     """Runs until the captain ends it. Owned by one thread, which calls `turn` again and again, then `dismiss`."""
 
-    def __init__(self, place: RunPlace, captain: c.Captain, engine: Engine, arena: int, ears: Ears) -> None:
-        self.ending: c.End | None = None
+    STANDING = ("views", "processes", "arena", "checkpoint")
+    """What it adds to the captain's standing."""
+
+    def __init__(self, place: RunPlace, captain: Captain, engine: Engine, arena: int, ears: Ears) -> None:
+        self.ending: e.End | None = None
         self.gauges: Gauges | None = None
         self.views = 0
         self._place = place
@@ -52,6 +59,7 @@ class Crew:
         self._arena = arena
         self._ears = ears
         self._hands: dict[int, Hand] = {}
+        self._used: dict[int, tuple[float, float]] = {}
         self._selector = selectors.DefaultSelector()
         self._listener = Listener(place.socket, place.key)
         self._selector.register(self._listener, selectors.EVENT_READ, self._greet)
@@ -60,80 +68,118 @@ class Crew:
         """Start the first workers; a run goes on from the checkpoint, if one is named."""
         self._threads = threads
         self._checkpoint = checkpoint
-        self._decide(c.Begin())
+        self._decide(e.Begin())
+
+    def take_over(self, threads: int, standing: dict[str, Any]) -> None:
+        """Go on with the workers that another captain left; they will find the way here by themselves."""
+        self._threads = threads
+        self._checkpoint = standing["checkpoint"]
+        self.views = standing["views"]
+        if self._captain.digest is not None:
+            self._lay_out()
+        for worker in list(self._captain.members):
+            known = standing["processes"].get(str(worker))
+            process = self._engine.adopt(*known) if known else None
+            if process is not None:
+                self._watch(worker, process)
+            else:
+                self._decide(e.Lost(worker, f"worker {worker} died: its process ended while there was no captain"))
+        self._decide(e.TakeOver())
 
     @property
     def view(self) -> View:
         return self._captain.view
 
+    @property
+    def is_paused(self) -> bool:
+        return self._captain.paused
+
     def turn(self, timeout_s: float) -> None:
         """Wait for something to happen, at most so long, and see to it."""
         for key, _ in self._selector.select(timeout_s):
             key.data()
-        for worker, cause in self._stuck():
-            self._decide(c.Hung(worker, cause))
-        self._decide(c.Tick())
+        for worker, cause in [*self._stuck(), *self._idle()]:
+            self._decide(e.Hung(worker, cause))
+        self._decide(e.Tick())
 
     def order_stop(self) -> None:
         """Let the crew finish its step and stop there; before anything was begun, stop at once."""
         if self.gauges is not None and self.gauges.is_prepared:
             self.gauges.wish_stop()
+            self._decide(e.Unpause())
         else:
-            self.ending = c.End("stopped")
+            self.ending = e.End("stopped")
 
-    def dismiss(self, at_once: bool = False) -> None:
-        """Let every worker go, and make sure that it is gone."""
-        if self.gauges is not None:
-            self.gauges.epoch = self._captain.view.epoch + 1
+    def abandon(self) -> None:
+        """Another captain leads these workers now."""
         for hand in self._hands.values():
-            self._send(hand, {"kind": "quit"})
-        deadline = time.monotonic() + (0.0 if at_once else _FAREWELL_S)
-        for hand in self._hands.values():
-            _await_end(hand.process, deadline)
-            hand.process.cause()
             hand.process.close()
             if hand.channel:
                 hand.channel.close()
         self._listener.close()
         self._selector.close()
 
-    def _decide(self, event: c.Event) -> None:
-        for action in self._captain.handle(event, time.monotonic()):
+    def dismiss(self, at_once: bool = False) -> None:
+        """Let every worker go, and make sure that it is gone."""
+        if self.gauges is not None:
+            self.gauges.announce(self._captain.term, self._captain.view.epoch + 1)
+        for hand in self._hands.values():
+            self._send(hand, {"kind": "quit"})
+        deadline = time.monotonic() + (0.0 if at_once else _FAREWELL_S)
+        for hand in self._hands.values():
+            _await_end(hand.process, deadline)
+            hand.process.cause()
+        self.abandon()
+
+    def _decide(self, event: e.Event) -> None:
+        actions = self._captain.handle(event, time.monotonic())
+        if any(not isinstance(action, e.Note) for action in actions) or isinstance(event, e.Built):
+            self._remember()
+        for action in actions:
             self._carry_out(action)
 
-    def _carry_out(self, action: c.Action) -> None:
+    def _remember(self) -> None:
+        """What is about to be done is written down first, for the next captain."""
+        processes = {str(worker): [hand.process.pid, hand.process.born] for worker, hand in self._hands.items()}
+        own = {"views": self.views, "processes": processes, "arena": self._arena, "checkpoint": self._checkpoint}
+        self._place.write_standing(self._captain.term, {**self._captain.standing(), **own})
+
+    def _carry_out(self, action: e.Action) -> None:
         match action:
-            case c.Spawn(worker):
+            case e.Spawn(worker):
                 self._start(worker)
-            case c.Propose(view):
-                self._announce(view)
-            case c.Commit(view):
+            case e.Propose(view, asked):
+                assert self.gauges is not None
+                self.gauges.announce(self._captain.term, view.epoch)
+                self._tell(asked, _proposal(view))
+            case e.Commit(view):
                 self.views += 1
-                self._tell(view, {"kind": "commit", "epoch": view.epoch})
-                self._ears.note(_joined(view), "")
-            case c.Kill(worker):
+                self._tell([worker for worker, _ in view.members], _commitment(view))
+                if view.members:
+                    self._ears.note(_joined(view, self.views), "")
+            case e.Release(worker):
+                self._send(self._hands[worker], {"kind": "quit"})
+            case e.Kill(worker):
                 self._hands[worker].process.kill()
-            case c.Note():
+            case e.Note():
                 self._ears.note(action, "")
-            case c.End():
+            case e.End():
                 self.ending = action
 
     def _start(self, worker: int) -> None:
         arguments = [str(self._place.root), str(worker), str(self._arena), self._checkpoint]
         log = self._place.log_of(worker)
         process = self._engine.start(arguments, log, self._threads, [self._arena])
+        self._watch(worker, process)
+        self._remember()
+        self._ears.note(e.Note("started", f"worker {worker} started (pid {process.pid})", worker), "")
+
+    def _watch(self, worker: int, process: Process) -> None:
         self._hands[worker] = Hand(process)
         self._selector.register(process, selectors.EVENT_READ, lambda: self._bury(worker))
-        self._ears.note(c.Note("started", f"worker {worker} started (pid {process.pid})", worker), "")
 
-    def _announce(self, view: View) -> None:
-        assert self.gauges is not None
-        self.gauges.epoch = view.epoch
-        members = [list(pair) for pair in view.members]
-        self._tell(view, {"kind": "propose", "epoch": view.epoch, "members": members})
-
-    def _tell(self, view: View, message: Message) -> None:
-        for worker, _ in view.members:
+    def _tell(self, workers: list[int] | tuple[int, ...], message: Message) -> None:
+        for worker in workers:
             if worker in self._hands:
                 self._send(self._hands[worker], message)
 
@@ -148,40 +194,80 @@ class Crew:
         if greeted is None:
             return
         channel, greeting = greeted
-        worker = greeting.get("worker")
-        if greeting["kind"] == "hello" and worker in self._hands and self._hands[worker].channel is None:
-            self._hands[worker].channel = channel
-            self._selector.register(channel, selectors.EVENT_READ, lambda: self._listen(worker, channel))
-            return
-        if greeting["kind"] == "stop":
-            self.order_stop()
-            channel.send({"kind": "ok"})
-        channel.close()
+        if greeting["kind"] != "hello":
+            with contextlib.suppress(Closed):
+                channel.send(wish(greeting, self._captain, self._decide, self.order_stop))
+            channel.close()
+        elif self._is_ours(greeting):
+            self._welcome(greeting["worker"], channel, greeting)
+        else:
+            with contextlib.suppress(Closed):
+                channel.send({"kind": "quit"})
+            channel.close()
+
+    def _is_ours(self, greeting: Message) -> bool:
+        """A worker of an earlier execution of this run, or of a captain that is past, may have the same number."""
+        hand = self._hands.get(greeting["worker"])
+        same_memory = greeting.get("arena") == os.fstat(self._arena).st_ino
+        same_process = hand is not None and hand.process.pid == greeting.get("pid")
+        return same_process and same_memory and greeting.get("term", 0) <= self._captain.term
+
+    def _welcome(self, worker: int, channel: Channel, greeting: Message) -> None:
+        """Hear what it has to tell, and tell it what it may have missed."""
+        hand = self._hands[worker]
+        if hand.channel is not None:
+            self._hang_up(hand)
+        hand.channel = channel
+        self._selector.register(channel, selectors.EVENT_READ, lambda: self._listen(worker, channel))
+        self._send(hand, {"kind": "welcome", "term": self._captain.term})
+        told = {message["kind"]: message for message in greeting.get("told", ())}
+        done = told.get("done", {}).get("epoch")
+        running = told.pop("running", {}).get("epoch")
+        for message in told.values():
+            self._hear(worker, message)
+        view = self.view
+        if worker in self._captain.asked() and view.epoch and view.epoch not in (running, done):
+            self._send(hand, _proposal(view))
+            if self._captain.committed and worker in dict(view.members):
+                self._send(hand, _commitment(view))
 
     def _listen(self, worker: int, channel: Channel) -> None:
         try:
             message = channel.receive(timeout_s=0.0)
             if message is not None:
                 self._hear(worker, message)
-        except (Closed, Malformed, KeyError):
-            self._selector.unregister(channel)
-            # Without a channel it cannot be led; most often its process is about to end anyway.
+        except Closed:
+            # Its process is about to end, or it has lost patience with this captain and will come back.
+            self._hang_up(self._hands[worker])
+        except (Malformed, KeyError):
+            self._hang_up(self._hands[worker])
+            # Without a channel it cannot be led.
             self._hands[worker].process.kill()
+
+    def _hang_up(self, hand: Hand) -> None:
+        if hand.channel is not None:
+            if hand.channel in [key.fileobj for key in self._selector.get_map().values()]:
+                self._selector.unregister(hand.channel)
+            hand.channel.close()
+            hand.channel = None
 
     def _hear(self, worker: int, message: Message) -> None:
         match message["kind"]:
             case "built":
                 self._lay_out()
-                self._decide(c.Built(worker, message["digest"]))
+                if not self._captain.members[worker].built:
+                    self._decide(e.Built(worker, message["digest"]))
             case "accepted":
-                self._decide(c.Accepted(worker, message["epoch"]))
+                self._decide(e.Accepted(worker, message["epoch"]))
             case "done":
-                self._decide(c.Done(worker, message["epoch"], message["stopped"]))
+                self._decide(e.Done(worker, message["epoch"], message["stopped"]))
+            case "leaves":
+                self._decide(e.Leaves(worker))
             case "evaluated":
                 self._ears.measured(message["step"], message["metrics"])
             case "failed":
-                self._ears.note(c.Note("trace", f"worker {worker} failed", worker), message["trace"])
-                self._decide(c.Failed(worker, message["error"]))
+                self._ears.note(e.Note("trace", f"worker {worker} failed", worker), message["trace"])
+                self._decide(e.Failed(worker, message["error"]))
 
     def _lay_out(self) -> None:
         if self.gauges is not None:
@@ -191,9 +277,10 @@ class Crew:
         try:
             require_memory(layout["resident_bytes"] + workers * layout["slot_bytes"], "this job")
         except HoldfastError as error:
-            self.ending = c.End("failed", str(error))
+            self.ending = e.End("failed", str(error))
             raise
         self.gauges = Gauges(Arena(self._arena, layout["size"]), layout)
+        self.gauges.begin_term(self._captain.term)
         self._ears.laid_out(self.gauges)
 
     def _bury(self, worker: int) -> None:
@@ -201,38 +288,59 @@ class Crew:
         self._selector.unregister(hand.process)
         if hand.channel is not None:
             self._last_words(worker, hand.channel)
+            self._hang_up(hand)
         cause = hand.process.cause()
         hand.process.close()
-        self._decide(c.Lost(worker, f"worker {worker} died: {cause}"))
+        self._decide(e.Lost(worker, f"worker {worker} died: {cause}", self._place_in_job(worker)))
+
+    def _place_in_job(self, worker: int) -> e.Place | None:
+        member = self._captain.members.get(worker)
+        if self.gauges is None or member is None or member.seat is None:
+            return None
+        return self.gauges.computing(member.seat)
 
     def _last_words(self, worker: int, channel: Channel) -> None:
         """What it said before it ended still counts."""
-        try:
+        with contextlib.suppress(Closed, Malformed, KeyError):
             while message := channel.receive(timeout_s=0.0):
                 self._hear(worker, message)
-        except (Closed, Malformed, KeyError):
-            pass
-        if channel in [key.fileobj for key in self._selector.get_map().values()]:
-            self._selector.unregister(channel)
-        channel.close()
 
     def _stuck(self) -> list[tuple[int, str]]:
         if self.gauges is None or not self._captain.committed:
             return []
         patience_s = self._captain.terms.patience_s
-        stuck = self.gauges.stuck(self.view.members, patience_s, time.monotonic())
+        stuck = self.gauges.stuck(self.view.members, patience_s, time.monotonic(), self._activity)
         return [
-            (
-                worker,
-                f"worker {worker} made no progress for {patience_s:g} s (crew.patience_s), so it is killed",
-            )
-            for worker in stuck
+            (worker, f"worker {worker} made no progress for {seconds:.1f} s, so it is killed")
+            for worker, seconds in stuck.items()
         ]
 
+    def _idle(self) -> Iterator[tuple[int, str]]:
+        """Workers that are still to be built, and do nothing for it; they may wait for data that never come."""
+        now, patience_s = time.monotonic(), self._captain.terms.patience_s
+        for worker, member in list(self._captain.members.items()):
+            used = self._activity(worker).processor_s
+            before, since = self._used.get(worker, (-1.0, now))
+            if member.built or used - before > _IDLE_S:
+                self._used[worker] = used, now
+            elif now - since > patience_s:
+                yield worker, f"worker {worker} did nothing for {patience_s:g} s while it was to get ready"
 
-def _joined(view: View) -> c.Note:
+    def _activity(self, worker: int) -> Activity:
+        return self._hands[worker].process.activity() if worker in self._hands else Activity(0.0, False)
+
+
+def _proposal(view: View) -> Message:
+    return {"kind": "propose", "epoch": view.epoch, "members": [list(pair) for pair in view.members]}
+
+
+def _commitment(view: View) -> Message:
+    return {"kind": "commit", "epoch": view.epoch}
+
+
+def _joined(view: View, number: int) -> e.Note:
     names = ", ".join(str(worker) for worker, _ in view.members)
-    return c.Note("view", f"view {view.epoch}: workers {names}")
+    return e.Note("view", f"view {number}: workers {names}")
 
 
 def _await_end(process: Process, deadline: float) -> None:

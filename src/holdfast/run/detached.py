@@ -7,8 +7,9 @@ from typing import Any
 from holdfast.errors import HoldfastError
 from holdfast.job import Job
 from holdfast.ledger import Ledger
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 from holdfast.run.launch import execute
+from holdfast.run.lease import Superseded
 from holdfast.run.progress import Snapshot
 
 
@@ -27,13 +28,27 @@ class Silent:
 
 
 def main() -> None:
-    run, home = sys.argv[1:3]
+    """A run and its home; and, if a crew is to be led on, the descriptor of its arena."""
+    run, home, *arena = sys.argv[1:4]
     with Ledger.open(Path(home)) as ledger:
+        if arena:
+            lead_on(ledger, run, int(arena[0]))
+            return
         try:
             execute(ledger, run, Silent())
+        except Superseded as error:
+            sys.exit(str(error))
         except HoldfastError as error:
             ledger.update_run(run, status="failed", error=str(error))
             sys.exit(str(error))
+
+
+def lead_on(ledger: Ledger, run: str, arena: int) -> None:
+    """Several workers may have started a process like this; all but one find the lease taken, and leave."""
+    try:
+        execute(ledger, run, Silent(), arena=arena)
+    except HoldfastError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

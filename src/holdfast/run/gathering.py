@@ -57,6 +57,7 @@ class Gathering:
         for replica in range(unit.low, unit.low + unit.size):
             self._pause()
             self._forget(unit.low)
+            self._begin(step, replica)
             self._work.compute(step, replica, slot, adding=replica > unit.low)
             self._publish(step, Node(unit.low, replica + 1 - unit.low), slot)
             self._beat()
@@ -99,8 +100,13 @@ class Gathering:
         used = set(self._held.values())
         return next(slot for slot in self._slots if slot not in used)
 
+    def _begin(self, step: int, replica: int) -> None:
+        """Say where this worker is, for whoever wants to know where it died."""
+        self._memory.seats[self._memory.seat_cell(self._seat, Seat.COMPUTING)] = step + 1 << 24 | replica + 1
+
     def _beat(self) -> None:
         seats, cell = self._memory.seats, self._memory.seat_cell
+        seats[cell(self._seat, Seat.COMPUTING)] = 0
         seats[cell(self._seat, Seat.BEATS)] += 1
         seats[cell(self._seat, Seat.REPLICAS)] += 1
         seats[cell(self._seat, Seat.BUSY_US)] = int(self._work.busy_s * 1e6)

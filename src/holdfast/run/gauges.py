@@ -1,22 +1,32 @@
 """What the captain's side reads off the shared memory, and the few words it writes there. It imports no torch."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.engines.base import Activity
 from holdfast.ledger.checkpoints import Section
 from holdfast.planes.arena import Arena
 from holdfast.planes.words import words_of
+from holdfast.run.events import Place
+from holdfast.run.view import announce_epoch, begin_term, newest_epoch
 from holdfast.step.places import HISTORY, SEAT_WORDS, Header, Seat
 
 _WORD = 8
+
+
+_RESTING_S = 0.03
+_SURE_AFTER = 5
+_FLOOR_S, _TIMES_SLOWEST = 0.6, 2.0
 
 
 @dataclass
 class _Pulse:
     beats: int
     since: float
+    processor_s: float
+    seen: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class Gauges:
     arena: Arena
     layout: Mapping[str, Any]
     _pulses: dict[int, _Pulse] = field(default_factory=dict)
+    _slowest_s: float = 0.0
+    """The longest that any worker has taken from one beat to the next."""
 
     def __post_init__(self) -> None:
         layout = self.layout
@@ -60,13 +72,21 @@ class Gauges:
         """The step from which this process of the run went on."""
         return max(0, int(self._header[Header.READY]) - 1)
 
-    @property
-    def epoch(self) -> int:
-        return int(self._header[Header.EPOCH])
+    def begin_term(self, term: int) -> None:
+        begin_term(self._header, term)
 
-    @epoch.setter
-    def epoch(self, value: int) -> None:
-        self._header[Header.EPOCH] = value
+    def announce(self, term: int, epoch: int) -> None:
+        """Let it be seen that there is a newer view; whoever works under another comes to a safe point."""
+        announce_epoch(self._header, term, epoch)
+
+    @property
+    def newest_epoch(self) -> int | None:
+        return newest_epoch(self._header)
+
+    def computing(self, seat: int) -> Place | None:
+        """What the worker of a seat is computing, or was when it died."""
+        step, replica = divmod(self._of_seat(seat, Seat.COMPUTING), 1 << 24)
+        return Place(step - 1, replica - 1) if replica else None
 
     def wish_stop(self) -> None:
         self._header[Header.WISH_STOP] = 1
@@ -104,24 +124,40 @@ class Gauges:
     def replicas_of(self, seat: int) -> int:
         return self._of_seat(seat, Seat.REPLICAS)
 
-    def stuck(self, members: Iterable[tuple[int, int]], patience_s: float, now: float) -> list[int]:
-        """The workers that should be busy and have finished nothing for so long.
+    def stuck(
+        self,
+        members: Iterable[tuple[int, int]],
+        patience_s: float,
+        now: float,
+        activity: Callable[[int], Activity] = lambda worker: Activity(float("nan"), False),
+    ) -> dict[int, float]:
+        """The workers that should be busy and have finished nothing for too long; for how many seconds.
 
         Who waits is excused, unless what it waits for is there, and it does not wake: when others have come further,
-        or when nobody works at all.
+        or when nobody works at all. Too long is `patience_s` for a worker that computes. One that rests, as it does
+        when it is stopped or when what it reads never comes, is given twice the time that anybody ever took.
         """
         members = list(members)
         waiting = self._waiting(members)
-        found = []
+        found = {}
         for worker, seat in members:
-            beats = self._of_seat(seat, Seat.BEATS)
+            beats, doing = self._of_seat(seat, Seat.BEATS), activity(worker)
             pulse = self._pulses.get(worker)
             excused = worker in waiting and len(waiting) < len(members)
-            if pulse is None or excused or pulse.beats != beats:
-                self._pulses[worker] = _Pulse(beats, now)
-            elif now - pulse.since > patience_s:
-                found.append(worker)
+            if pulse is None or excused:
+                self._pulses[worker] = _Pulse(beats, now, doing.processor_s, pulse.seen if pulse else 0)
+            elif pulse.beats != beats:
+                self._slowest_s = max(self._slowest_s, now - pulse.since)
+                self._pulses[worker] = _Pulse(beats, now, doing.processor_s, pulse.seen + 1)
+            elif now - pulse.since > self._limit_s(pulse, doing, patience_s):
+                found[worker] = now - pulse.since
         return found
+
+    def _limit_s(self, pulse: _Pulse, doing: Activity, patience_s: float) -> float:
+        rests = pulse.seen >= _SURE_AFTER and doing.processor_s - pulse.processor_s < _RESTING_S
+        if rests or doing.stopped:
+            return min(patience_s, _FLOOR_S + _TIMES_SLOWEST * self._slowest_s)
+        return patience_s
 
     def _waiting(self, members: Sequence[tuple[int, int]]) -> set[int]:
         """Those that wait as far on as anybody is."""

@@ -1,8 +1,6 @@
 """Runs begun, continued and stopped: what the command line and the Python interface have in common."""
 
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,18 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from holdfast.engines.local import start_apart
 from holdfast.errors import CheckpointError, RunError
 from holdfast.job import Job
 from holdfast.ledger import Ledger
 from holdfast.ledger.checkpoints import newest
-from holdfast.planes.channel import Closed, connect
-from holdfast.run.captain import Note
+from holdfast.planes.channel import Closed, Message, connect
 from holdfast.run.environment import differences, environment
+from holdfast.run.events import Note
 from holdfast.run.lease import is_executed
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Session, Show, Start
 
 _STOP_S = 120.0
+_ANSWER_S = 10.0
 
 
 def launch(ledger: Ledger, job: Job) -> str:
@@ -42,16 +42,22 @@ def launch(ledger: Ledger, job: Job) -> str:
     return run.id
 
 
-def execute(ledger: Ledger, run: str, show: Show, asked_at: float | None = None) -> dict[str, Any]:
+def execute(
+    ledger: Ledger, run: str, show: Show, asked_at: float | None = None, arena: int | None = None
+) -> dict[str, Any]:
     """Execute a launched run from its newest whole checkpoint, or from the beginning; its result.
 
-    Ctrl-C stops it at the end of a step, and a second one at once.
+    With an arena, whose crew has lost its captain, lead that crew on instead. Ctrl-C stops the run at the end of a
+    step, and a second one at once.
     """
     place = place_of(ledger, run)
     job = place.job()
     show.begin(run, job)
     try:
-        start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
+        if arena is None:
+            start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
+        else:
+            start = Start(run, arena=arena)
         session = Session(ledger, job, start, show)
         with _interrupts(session.interrupt):
             return session.execute()
@@ -61,33 +67,34 @@ def execute(ledger: Ledger, run: str, show: Show, asked_at: float | None = None)
 
 def detach(ledger: Ledger, run: str) -> None:
     """Execute a launched run in a process of its own, which outlives this one."""
-    place = place_of(ledger, run)
-    with place.log_of_captain.open("ab") as log:
-        subprocess.Popen(
-            [sys.executable, "-m", "holdfast.run.detached", run, str(ledger.home)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    start_apart(["holdfast.run.detached", run, str(ledger.home)], place_of(ledger, run).log_of_captain)
 
 
 def stop(ledger: Ledger, run: str) -> None:
     """Have the process that executes the run stop it at the end of its step, with a checkpoint; waits for that."""
-    place = place_of(ledger, run)
-    try:
-        channel = connect(place.socket, place.key, {"kind": "stop"})
-        channel.receive(timeout_s=5.0)
-    except (Closed, OSError):
-        status = status_of(ledger, run)
-        raise RunError(
-            f"run {run} is not being executed (its status is {status}), so there is nothing to stop"
-        ) from None
+    ask(ledger, run, {"kind": "stop"})
     deadline = time.monotonic() + _STOP_S
     while is_executed(ledger, run):
         if time.monotonic() > deadline:
             raise RunError(f"run {run} was told to stop and is still at its step after {_STOP_S:g} s; it will stop")
         time.sleep(0.05)
+
+
+def ask(ledger: Ledger, run: str, wish: Message) -> Message:
+    """Tell the process that executes the run what is wanted of it; the answer. Raises RunError if it refuses."""
+    place = place_of(ledger, run)
+    try:
+        channel = connect(place.socket, place.key, wish)
+        answer = channel.receive(timeout_s=_ANSWER_S)
+        channel.close()
+    except (Closed, OSError):
+        status = status_of(ledger, run)
+        raise RunError(f"run {run} is not being executed (its status is {status}), so nobody can see to it") from None
+    if answer is None:
+        raise RunError(f"run {run} has not answered for {_ANSWER_S:g} s; try again")
+    if answer["kind"] == "refused":
+        raise RunError(f"run {run}: {answer['why']}")
+    return answer
 
 
 def place_of(ledger: Ledger, run: str) -> RunPlace:
@@ -97,7 +104,7 @@ def place_of(ledger: Ledger, run: str) -> RunPlace:
 def status_of(ledger: Ledger, run: str) -> str:
     """As recorded, except that a run whose process died unseen is `lost`."""
     recorded = ledger.run(run).status
-    if recorded in ("starting", "running") and not is_executed(ledger, run):
+    if recorded in ("starting", "running", "paused") and not is_executed(ledger, run):
         young = time.time() - ledger.run(run).created < 30.0
         return recorded if recorded == "starting" and young else "lost"
     return recorded

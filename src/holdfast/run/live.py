@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from holdfast.job import Job
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 from holdfast.run.progress import Snapshot
 from holdfast.run.show import UNTOLD, clock, heading, numbers, own_lines
 

@@ -18,6 +18,10 @@ class RunPlace:
     root: Path
 
     @property
+    def home(self) -> Path:
+        return self.root.parent.parent
+
+    @property
     def socket(self) -> Path:
         return self.root / "control.sock"
 
@@ -74,6 +78,23 @@ class RunPlace:
     def read_layout(self) -> dict[str, Any]:
         layout: dict[str, Any] = json.loads((self.root / "layout.json").read_text())
         return layout
+
+    def write_standing(self, term: int, standing: Mapping[str, Any]) -> None:
+        """What the captain of the next term must know; each writes to a file of its own, so an old one does no harm."""
+        draft = self.root / f"standing.{os.getpid()}"
+        draft.write_text(json.dumps(standing))
+        draft.replace(self.root / f"standing-{term:08}.json")
+
+    def read_standing(self) -> dict[str, Any] | None:
+        """That of the highest term."""
+        found = sorted(self.root.glob("standing-*.json"))
+        standing: dict[str, Any] | None = json.loads(found[-1].read_text()) if found else None
+        return standing
+
+    def forget_standings(self) -> None:
+        """A new execution begins, or one is over."""
+        for path in self.root.glob("standing-*.json"):
+            path.unlink(missing_ok=True)
 
     def _objects(self) -> Mapping[str, Any]:
         path = self.root / "objects.pkl"

@@ -7,7 +7,7 @@ from holdfast.errors import HoldfastError
 from holdfast.ledger import Ledger
 from holdfast.ledger.checkpoints import CheckpointInfo
 from holdfast.ledger.curves import CurveWriter
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 from holdfast.run.gauges import Gauges
 
 _POINTS = 10_000

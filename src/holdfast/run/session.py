@@ -9,19 +9,21 @@ from holdfast.engines.base import Engine
 from holdfast.engines.local import LocalEngine
 from holdfast.errors import HoldfastError
 from holdfast.job import Job
-from holdfast.ledger import Ledger
+from holdfast.ledger import Ledger, Status
 from holdfast.ledger.curves import CurveWriter
 from holdfast.planes.arena import PAGE, create
-from holdfast.run.captain import Captain, End, Note, Terms
+from holdfast.run.captain import Captain, Terms
 from holdfast.run.clerk import Clerk
 from holdfast.run.crew import Crew, Ears
+from holdfast.run.events import End, Note
 from holdfast.run.gauges import Gauges, digests
-from holdfast.run.lease import RunLease
+from holdfast.run.lease import RunLease, Superseded
 from holdfast.run.place import RunPlace
 from holdfast.run.progress import Progress, Snapshot, speed_of
 from holdfast.run.record import Record
 
 _TURN_S = 0.1
+_STATUS: dict[str, Status] = {"paused": "paused", "unpaused": "running"}
 
 
 class Show(Protocol):
@@ -40,11 +42,15 @@ class Show(Protocol):
 
 @dataclass(frozen=True)
 class Start:
-    """From where a run goes on: its id, the checkpoint to begin from, and when the user asked for it."""
+    """From where a run goes on: its id, the checkpoint to begin from, and when the user asked for it.
+
+    With an arena, which is a descriptor, a crew that lost its captain is led on.
+    """
 
     run: str
     checkpoint: str = ""
-    asked_at: float = 0.0
+    asked_at: float | None = None
+    arena: int | None = None
 
 
 class Session:
@@ -69,34 +75,64 @@ class Session:
     def execute(self) -> dict[str, Any]:
         """The result of the run, whatever its status. Leaves no process behind in any case."""
         lease = RunLease(self._ledger, self._start.run)
+        self._term = lease.term
         curves = CurveWriter(self.place.curves)
         self._record = Record(self._ledger, self._start.run, curves)
         meta = {"fingerprint": self._job.fingerprint, "run": self._start.run}
         self._clerk = Clerk(self.place, self._job.checkpoint, meta, self._record.saved, self._record.not_saved)
-        descriptor = create(self._start.run)
+        descriptor = self._arena()
         try:
-            os.ftruncate(descriptor, PAGE)
             return self._run(descriptor, lease)
         finally:
             os.close(descriptor)
             curves.close()
             lease.release()
 
+    def _arena(self) -> int:
+        if self._start.arena is not None:
+            return self._start.arena
+        descriptor = create(self._start.run)
+        os.ftruncate(descriptor, PAGE)
+        self.place.forget_standings()
+        return descriptor
+
     def _run(self, descriptor: int, lease: RunLease) -> dict[str, Any]:
+        ears = Ears(self._note, self._measured, self._laid_out)
+        standing = self.place.read_standing() if self._start.arena is not None else None
+        crew = Crew(self.place, self._captain(standing), self._engine, descriptor, ears)
+        try:
+            self._begin(crew, standing)
+            ending = self._watch(crew, lease)
+        except Superseded:
+            crew.abandon()
+            raise
+        except HoldfastError as error:
+            ending = End("failed", str(error))
+        except BaseException:
+            crew.dismiss(at_once=True)
+            raise
+        crew.dismiss(at_once=self._interrupts > 1)
+        self.place.forget_standings()
+        return self._close(crew, ending)
+
+    def _captain(self, standing: dict[str, Any] | None) -> Captain:
         spec = self._job.crew
         seats = self._job.train.replicas + 2
         terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s)
-        ears = Ears(self._note, self._measured, self._laid_out)
-        crew = Crew(self.place, Captain(terms), self._engine, descriptor, ears)
-        self._ledger.update_run(self._start.run, status="running", started=time.time(), pid=os.getpid())
-        try:
-            crew.begin(self._job.train.threads, self._start.checkpoint)
-            ending = self._watch(crew, lease)
-        except HoldfastError as error:
-            ending = End("failed", str(error))
-        finally:
-            crew.dismiss(at_once=self._interrupts > 1)
-        return self._close(crew, ending)
+        if standing is None:
+            return Captain(terms, self._term)
+        known = {key: value for key, value in standing.items() if key not in Crew.STANDING}
+        return Captain.successor(terms, self._term, known)
+
+    def _begin(self, crew: Crew, standing: dict[str, Any] | None) -> None:
+        self._ledger.update_run(self._start.run, status="running", pid=os.getpid())
+        threads = self._job.train.threads
+        if standing is None:
+            self._ledger.update_run(self._start.run, started=time.time())
+            crew.begin(threads, self._start.checkpoint)
+        else:
+            self._note(Note("captain", f"process {os.getpid()} is the captain now, the one before is gone"), "")
+            crew.take_over(threads, standing)
 
     def _watch(self, crew: Crew, lease: RunLease) -> End:
         ordered = False
@@ -104,9 +140,12 @@ class Session:
             if self._interrupts and not ordered:
                 crew.order_stop()
                 ordered = True
-            crew.turn(_TURN_S)
             now = time.monotonic()
-            lease.renew(now)
+            if lease.renew(now):
+                crew.turn(_TURN_S)
+            else:
+                # Another may be captain by now, for all that is known. Training goes on; who trains must wait.
+                time.sleep(_TURN_S)
             if self._gauges is not None and self._progress is not None:
                 self._clerk.look(self._gauges, now)
                 self._record.points(self._gauges, now)
@@ -175,7 +214,7 @@ class Session:
             "steady_samples_per_s": speed.samples_per_s,
             "longest_step_s": speed.longest_step_s,
             "median_step_s": speed.median_step_s,
-            "first_step_s": rows[0].time - self._start.asked_at if rows else None,
+            "first_step_s": rows[0].time - self._start.asked_at if rows and self._start.asked_at is not None else None,
             "loss": rows[-1].loss if rows else None,
             "model_sha256": model,
             "state_sha256": state,
@@ -190,6 +229,8 @@ class Session:
     def _note(self, note: Note, trace: str) -> None:
         step = self._gauges.committed if self._gauges is not None else 0
         self._record.note(note, step, trace)
+        if note.kind in _STATUS:
+            self._ledger.update_run(self._start.run, status=_STATUS[note.kind])
         self._show.note(note, trace, step)
 
     def _measured(self, step: int, metrics: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from holdfast.job import Job
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 from holdfast.run.progress import Snapshot
 from holdfast.run.session import Show
 

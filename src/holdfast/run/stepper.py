@@ -13,7 +13,7 @@ from holdfast.ledger.checkpoints import Reader
 from holdfast.planes.arena import give_back_freed_memory
 from holdfast.planes.words import fence, wait_until
 from holdfast.run.gathering import Gathering, cover
-from holdfast.run.view import View
+from holdfast.run.view import EPOCH_BITS, View, newest_epoch
 from holdfast.run.work import Work
 from holdfast.step.apply import Applier, mend, step_of
 from holdfast.step.gradients import Sink
@@ -25,10 +25,10 @@ from holdfast.step.state import attach, begin, restore
 
 Outcome = Literal["interrupted", "finished", "stopped"]
 _STOP, _SNAPSHOT = 1, 2
-_EPOCH_BITS = 40
+_PLACE_BITS = 64 - EPOCH_BITS
 _PHASES = 8
 _EVALUATED, _GATHERED, _MEASURED, _APPLIED = 1, 2, 3, 4
-_HEARTBEAT_S = 1.0
+_HEARTBEAT_S = 0.25
 
 
 class Interrupted(Exception):
@@ -88,7 +88,7 @@ class Stepper:
     def run(self, view: View, worker: int) -> Outcome:
         """Step until the end, an order to stop, or a newer view."""
         self._view, self._rank = view, view.place_of(worker)
-        self._set(Seat.ARRIVED, view.epoch << _EPOCH_BITS)
+        self._set(Seat.ARRIVED, view.epoch << _PLACE_BITS)
         self._set(Seat.WAITING, 0)
         try:
             return self._run()
@@ -96,6 +96,7 @@ class Stepper:
             return "interrupted"
         finally:
             self._set(Seat.WAITING, 1)
+            self._set(Seat.COMPUTING, 0)
 
     def _run(self) -> Outcome:
         self._enter()
@@ -112,6 +113,7 @@ class Stepper:
 
     def _enter(self) -> None:
         """The leader prepares or mends the state while the others wait."""
+        self._pause()  # what was committed may be of the past already
         header = self._memory.header
         if self._leads:
             if not self._is_prepared():
@@ -217,8 +219,8 @@ class Stepper:
 
     def _meet(self, step: int, phase: int) -> None:
         """Wait for all members to come this far under this view."""
-        target = self._view.epoch << _EPOCH_BITS | step * _PHASES + phase
-        limit = self._view.epoch + 1 << _EPOCH_BITS
+        target = self._view.epoch << _PLACE_BITS | step * _PHASES + phase
+        limit = self._view.epoch + 1 << _PLACE_BITS
         self._set(Seat.ARRIVED, target)
         seats = self._memory.seats
         cells = [self._memory.seat_cell(seat, Seat.ARRIVED) for seat in self._view.seats]
@@ -242,7 +244,8 @@ class Stepper:
             self._heartbeat()
 
     def _is_outdated(self) -> bool:
-        return bool(self._memory.header[Header.EPOCH] != self._view.epoch)
+        newest = newest_epoch(self._memory.header)
+        return newest is not None and newest != self._view.epoch
 
     def _is_prepared(self) -> bool:
         return bool(self._memory.header[Header.READY])

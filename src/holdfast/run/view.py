@@ -3,6 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from holdfast.planes.words import Words
+from holdfast.step.places import Header
+
+_NUMBER_BITS, _TERM_BITS = 16, 12
+EPOCH_BITS = _NUMBER_BITS + _TERM_BITS
+_TAG_BITS = 32
+
 
 @dataclass(frozen=True)
 class View:
@@ -29,3 +36,35 @@ class View:
         """The part of `count` things that is this member's: neighbours, and as equal as can be."""
         size = len(self.members)
         return range(rank * count // size, (rank + 1) * count // size)
+
+
+def epoch_after(epoch: int, term: int) -> int:
+    """The next epoch of a term, higher than any of an earlier one."""
+    first = term % (1 << _TERM_BITS) << _NUMBER_BITS
+    return max(first, epoch) + 1
+
+
+def is_of_term(epoch: int, term: int) -> bool:
+    return epoch >> _NUMBER_BITS == term % (1 << _TERM_BITS)
+
+
+# Which epoch is the newest stands in shared memory, in one of a few cells: that of the highest term. A captain whose
+# term is over, and who does not know it yet, writes to a cell that nobody looks at, or a word that nobody believes.
+
+
+def newest_epoch(header: Words) -> int | None:
+    """The newest epoch proposed under the highest term; None when a captain of an old term has written over it."""
+    term = header[Header.TERM]
+    word = header[Header.EPOCHS + term % Header.NUM_EPOCHS]
+    return word & (1 << _TAG_BITS) - 1 if word >> _TAG_BITS == term else None
+
+
+def announce_epoch(header: Words, term: int, epoch: int) -> None:
+    """Make it known under this term; the term itself is begun by `begin_term`."""
+    header[Header.EPOCHS + term % Header.NUM_EPOCHS] = term << _TAG_BITS | epoch
+
+
+def begin_term(header: Words, term: int) -> None:
+    """From now on only what is announced under this term, or a higher one, counts; the newest epoch stays."""
+    announce_epoch(header, term, newest_epoch(header) or 0)
+    header[Header.TERM] = max(term, header[Header.TERM])

@@ -5,10 +5,11 @@ import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
-from holdfast.planes.channel import Channel, Closed, Message, connect
+from holdfast.planes.channel import Closed, Message
+from holdfast.run.line import Line
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
 
@@ -24,39 +25,63 @@ def main() -> None:
     # A Ctrl-C in the user's terminal is the captain's business; a worker is told what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     place = RunPlace(Path(root))
+    living = Worker(place, int(worker), int(descriptor))
+    signal.signal(signal.SIGTERM, living.take_notice)
     try:
-        channel = connect(place.socket, place.key, {"kind": "hello", "worker": int(worker)})
-        Worker(place, int(worker), channel).live(int(descriptor), checkpoint)
-    except Closed:
-        sys.exit(f"worker {worker}: the captain is gone, so this worker leaves")
+        living.live(checkpoint)
+    except Closed as error:
+        sys.exit(f"worker {worker}: {error}, so this worker leaves")
     except Exception as error:
         traceback.print_exc()
-        channel.send({"kind": "failed", "error": _sentence(error), "trace": traceback.format_exc()[-_TEXT_LIMIT:]})
-        sys.exit(1)
+        living.fail(_sentence(error), traceback.format_exc()[-_TEXT_LIMIT:])
 
 
 class Worker:
     """One worker for the length of its life."""
 
-    def __init__(self, place: RunPlace, worker: int, channel: Channel) -> None:
+    def __init__(self, place: RunPlace, worker: int, descriptor: int) -> None:
         self._place = place
         self._worker = worker
-        self._channel = channel
+        self._descriptor = descriptor
         self._proposed = View(0, ())
         self._stepper: Stepper | None = None
+        self._told: dict[str, Any] = {}
+        """What every captain must know: what was built, agreed to, come to, measured."""
+        self._line = Line(place, descriptor, self._greeting)
 
-    def live(self, descriptor: int, checkpoint: str) -> None:
+    def live(self, checkpoint: str) -> None:
         """Until the captain says quit."""
-        tools = self._build(descriptor, checkpoint)
+        self._line.look()
+        tools = self._build(checkpoint)
         while True:
-            message = self._channel.receive()
-            if message is None or message["kind"] == "quit":
+            message = self._line.receive()
+            if message["kind"] == "quit":
                 # Nothing is left to tidy up, and torch takes its time to take itself apart.
                 sys.stdout.flush()
                 os._exit(0)
             self._obey(message, tools)
 
-    def _build(self, descriptor: int, checkpoint: str) -> "Tools":
+    def take_notice(self, *_: Any) -> None:
+        """The system wants this worker to end soon; it will leave once it has finished what it is doing."""
+        self._say("leaves")
+
+    def fail(self, error: str, trace: str) -> None:
+        """Tell why nobody could go on here, and wait to be let go."""
+        self._say("failed", error=error, trace=trace)
+        while self._line.receive()["kind"] != "quit":
+            pass
+
+    def _greeting(self) -> Message:
+        return {"kind": "hello", "worker": self._worker, "told": list(self._told.values())}
+
+    def _say(self, kind: str, **more: Any) -> None:
+        self._told[kind] = {"kind": kind, **more}
+        self._line.send(self._told[kind])
+
+    def _report(self, message: Message) -> None:
+        self._say(**message)
+
+    def _build(self, checkpoint: str) -> "Tools":
         # torch comes in with these, and only now: the captain is to know early that this worker lives.
         from holdfast.planes.arena import Arena
         from holdfast.run.stepper import Tools
@@ -67,13 +92,13 @@ class Worker:
         work = build_work(*self._place.load_job())
         layout = work.layout()
         self._place.write_layout(summary(layout))
-        self._channel.send({"kind": "built", "digest": layout.digest})
-        return Tools(work, Memory(Arena(descriptor, layout.size), layout), checkpoint)
+        self._say("built", digest=layout.digest)
+        return Tools(work, Memory(Arena(self._descriptor, layout.size), layout), checkpoint)
 
     def _obey(self, message: Message, tools: "Tools") -> None:
         if message["kind"] == "propose":
             self._proposed = View.of(message["epoch"], message["members"])
-            self._channel.send({"kind": "accepted", "epoch": self._proposed.epoch})
+            self._say("accepted", epoch=self._proposed.epoch)
         elif message["kind"] == "commit" and message["epoch"] == self._proposed.epoch:
             self._step(tools)
 
@@ -82,16 +107,13 @@ class Worker:
 
         view = self._proposed
         if self._stepper is None:
-            seat = dict(view.members)[self._worker]
-            self._stepper = Stepper(tools, seat, self._channel.send, self._listen)
+            self._line.seat = dict(view.members)[self._worker]
+            self._stepper = Stepper(tools, self._line.seat, self._report, self._line.look)
+        self._told["running"] = {"kind": "running", "epoch": view.epoch}
         outcome = self._stepper.run(view, self._worker)
+        del self._told["running"]
         if outcome != "interrupted":
-            self._channel.send({"kind": "done", "epoch": view.epoch, "stopped": outcome == "stopped"})
-
-    def _listen(self) -> None:
-        """Leave if there is no captain any more."""
-        if not self._channel.is_open():
-            raise Closed
+            self._say("done", epoch=view.epoch, stopped=outcome == "stopped")
 
 
 def _sentence(error: Exception) -> str:

@@ -15,11 +15,13 @@ class Header:
     WISH_STOP = 3  # the captain
     WISH_SNAPSHOT = 4  # the captain: how many it has wished for so far
     SERVED_SNAPSHOT = 5  # the leader: the last wish that was ordered
-    EPOCH = 6  # the captain: the newest view proposed; another than one's own means: stop at a safe point
+    TERM = 6  # a captain, when it begins: the highest term so far
     MENDED = 7  # the leader: the epoch for which the state is mended
     SHADOW_FULL = 8  # the leader: 1 + the step whose state the shadow holds
     SHADOW_SAVED = 9  # the clerk: the last SHADOW_FULL that needs no keeping
     EVALUATED = 10  # the leader: 1 + the step that was evaluated last
+    EPOCHS = 16  # NUM_EPOCHS cells, one for each captain of the last few: the newest view that it proposed
+    NUM_EPOCHS = 8
 
 
 class Seat:
@@ -32,4 +34,5 @@ class Seat:
     WAITING = 4
     REPLICAS = 5
     BUSY_US = 6
+    COMPUTING = 8  # (step + 1) << 24 | replica + 1 while a replica is computed, else 0
     SAVED = 7  # where the stretch of the piece under UNDO ends that may be torn; all of it, or nothing yet

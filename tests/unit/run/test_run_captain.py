@@ -1,11 +1,11 @@
 """The captain's answers to single events; whole histories are in tests/simulator."""
 
-from holdfast.run.captain import (
+from holdfast.run.captain import Captain, Terms
+from holdfast.run.events import (
     Accepted,
     Action,
     Begin,
     Built,
-    Captain,
     Commit,
     Done,
     End,
@@ -17,7 +17,6 @@ from holdfast.run.captain import (
     Note,
     Propose,
     Spawn,
-    Terms,
     Tick,
 )
 from holdfast.run.view import View
@@ -53,28 +52,28 @@ def test_the_first_view_waits_for_all() -> None:
     tell = Told()
     assert tell(Built(1, "d"), 1.0) == []
     assert tell(Tick(), 2.0) == []
-    assert tell(Built(0, "d"), 3.0) == [Propose(View(1, ((0, 0), (1, 1))))]
+    assert tell(Built(0, "d"), 3.0) == [Propose(View(1, ((0, 0), (1, 1))), (0, 1))]
 
 
 def test_the_first_view_does_not_wait_for_ever() -> None:
     tell = Told(workers=3, at_least=1)
     tell(Built(2, "d"), 1.0)
     assert tell(Tick(), 21.0) == []
-    assert tell(Tick(), 21.1) == [Propose(View(1, ((2, 0),)))]
+    assert tell(Tick(), 21.1) == [Propose(View(1, ((2, 0),)), (2,))]
 
 
 def test_but_for_as_many_as_there_must_be() -> None:
     tell = Told(workers=3, at_least=2)
     tell(Built(2, "d"), 1.0)
     assert tell(Tick(), 1000.0) == []
-    assert tell(Built(0, "d"), 1000.0) == [Propose(View(1, ((0, 0), (2, 1))))]
+    assert tell(Built(0, "d"), 1000.0) == [Propose(View(1, ((0, 0), (2, 1))), (0, 2))]
 
 
 def test_one_consent_is_not_enough_and_old_ones_do_not_count() -> None:
     tell = stepping()
-    assert tell(Lost(1, "killed"), 1.0) == [Spawn(2), Propose(View(2, ((0, 0),)))]
+    assert tell(Lost(1, "killed"), 1.0) == [Spawn(2), Propose(View(2, ((0, 0),)), (0,))]
     assert tell(Accepted(0, 1), 1.0) == []
-    assert tell(Built(2, "d"), 2.0) == [Propose(View(3, ((0, 0), (2, 1))))]
+    assert tell(Built(2, "d"), 2.0) == [Propose(View(3, ((0, 0), (2, 1))), (0, 2))]
     assert tell(Accepted(0, 2), 2.0) == []
     assert tell(Accepted(0, 3), 2.0) == []
     assert tell(Accepted(2, 3), 2.0) == [Commit(View(3, ((0, 0), (2, 1))))]
@@ -100,7 +99,7 @@ def test_the_hung_are_killed_once_and_left_out_when_they_are_gone() -> None:
     tell = stepping()
     assert tell(Hung(1, "no progress")) == [Kill(1)]
     assert tell(Hung(1, "no progress")) == []
-    assert tell(Lost(1, "killed")) == [Spawn(2), Propose(View(2, ((0, 0),)))]
+    assert tell(Lost(1, "killed")) == [Spawn(2), Propose(View(2, ((0, 0),)), (0,))]
 
 
 def test_who_does_not_consent_in_time_is_killed() -> None:

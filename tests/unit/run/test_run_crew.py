@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from board import Board
 
+from holdfast.engines.base import Activity
 from holdfast.job import Job
 from holdfast.planes.arena import create
-from holdfast.run.captain import Captain, End, Terms
+from holdfast.run.captain import Captain, Terms
 from holdfast.run.crew import Crew, Ears
+from holdfast.run.events import End
 from holdfast.run.place import RunPlace
 from holdfast.step.places import Header
 
@@ -19,6 +21,7 @@ class NoProcess:
     """Never ends, and is gone when it is killed."""
 
     pid = 1
+    born = "long ago"
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
@@ -32,6 +35,9 @@ class NoProcess:
     def cause(self) -> str:
         return "it was never there"
 
+    def activity(self) -> Activity:
+        return Activity(0.0, stopped=False)
+
     def close(self) -> None:
         os.close(self._read)
 
@@ -39,6 +45,9 @@ class NoProcess:
 class NoEngine:
     def start(self, arguments: Sequence[str], log: Path, threads: int, inherited: Sequence[int]) -> NoProcess:
         return NoProcess()
+
+    def adopt(self, pid: int, born_at: str) -> None:
+        return None
 
 
 @pytest.fixture

@@ -1,7 +1,10 @@
 """What can be seen from outside: who is stuck, and which snapshot there is to save."""
 
+from functools import partial
+
 from board import Board
 
+from holdfast.engines.base import Activity
 from holdfast.planes.arena import PAGE
 from holdfast.step.places import Header, Seat
 
@@ -10,7 +13,7 @@ PATIENCE_S = 5.0
 
 
 def stuck(board: Board, now: float) -> list[int]:
-    return board.gauges.stuck(MEMBERS, PATIENCE_S, now)
+    return list(board.gauges.stuck(MEMBERS, PATIENCE_S, now))
 
 
 def wait(board: Board, *seats: int, at: int) -> None:
@@ -64,7 +67,64 @@ def test_when_all_wait_for_each_other_all_are_stuck(board: Board) -> None:
 def test_a_worker_that_comes_later_has_its_own_time(board: Board) -> None:
     wait(board, 0, at=8)
     board.gauges.stuck([(10, 0), (11, 1)], PATIENCE_S, 0.0)
-    assert board.gauges.stuck([(10, 0), (12, 3)], PATIENCE_S, 100.0) == []
+    assert board.gauges.stuck([(10, 0), (12, 3)], PATIENCE_S, 100.0) == {}
+
+
+def beating(board: Board, beats: int, every_s: float) -> float:
+    """Worker 11 beats a few times, the others wait for it; gives the time of the last beat."""
+    wait(board, 0, 3, at=8)
+    for beat in range(beats):
+        board.seat(1, Seat.BEATS, beat + 1)
+        board.gauges.stuck(MEMBERS, PATIENCE_S, beat * every_s, partial(_used, beat * every_s))
+    return (beats - 1) * every_s
+
+
+def _used(seconds: float, worker: int) -> Activity:
+    return Activity(seconds, stopped=False)
+
+
+def test_who_rests_is_given_twice_the_time_that_anybody_took(board: Board) -> None:
+    last = beating(board, beats=8, every_s=0.1)
+
+    def stuck_after(seconds: float, used_s: float) -> list[int]:
+        return list(board.gauges.stuck(MEMBERS, PATIENCE_S, last + seconds, partial(_used, last + used_s)))
+
+    assert stuck_after(0.7, used_s=0.0) == []
+    assert stuck_after(0.9, used_s=0.5) == []
+    assert stuck_after(0.9, used_s=0.0) == [11]
+
+
+def test_of_who_is_stopped_nothing_need_be_learned(board: Board) -> None:
+    last = beating(board, beats=1, every_s=0.1)
+
+    def stuck_after(seconds: float) -> list[int]:
+        return list(board.gauges.stuck(MEMBERS, PATIENCE_S, last + seconds, lambda _: Activity(last, stopped=True)))
+
+    assert stuck_after(0.5) == []
+    assert stuck_after(0.7) == [11]
+
+
+def test_before_there_is_anything_to_learn_from_only_patience_counts(board: Board) -> None:
+    last = beating(board, beats=3, every_s=0.1)
+    assert not board.gauges.stuck(MEMBERS, PATIENCE_S, last + 4.9, partial(_used, last))
+    assert list(board.gauges.stuck(MEMBERS, PATIENCE_S, last + 5.1, partial(_used, last))) == [11]
+
+
+def test_a_captain_of_the_past_announces_to_nobody(board: Board) -> None:
+    gauges = board.gauges
+    gauges.begin_term(13)
+    gauges.announce(13, 77)
+    assert gauges.newest_epoch == 77
+    gauges.begin_term(14)
+    assert gauges.newest_epoch == 77
+    gauges.announce(13, 78)
+    assert gauges.newest_epoch == 77
+    gauges.announce(14, 79)
+    assert gauges.newest_epoch == 79
+    gauges.announce(14 - Header.NUM_EPOCHS, 80)  # the same cell: nobody believes it
+    assert gauges.newest_epoch is None
+    gauges.announce(14, 81)
+    assert gauges.newest_epoch == 81
 
 
 def test_a_shadow_is_there_until_it_is_released(board: Board) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import RunError
 from holdfast.ledger import Ledger
-from holdfast.run.lease import RunLease, is_executed
+from holdfast.run.lease import RunLease, Superseded, is_executed
 
 RUN = "digits-1a2b3c"
 NAME = f"run:{RUN}"
@@ -56,7 +56,7 @@ def test_a_living_holder_is_refused_with_its_process(ledger: Ledger) -> None:
     held_by(ledger, living())
     sentence = (
         f"run {RUN} is being executed by process {os.getppid()}; "
-        f"watch it with `holdfast events {RUN}`, or stop it first with `holdfast stop {RUN}`"
+        f"watch it with `holdfast attach {RUN}`, or stop it first with `holdfast stop {RUN}`"
     )
     with pytest.raises(RunError, match=f"^{re.escape(sentence)}$"):
         RunLease(ledger, RUN)
@@ -94,7 +94,7 @@ def test_who_was_robbed_finds_out_when_renewing(ledger: Ledger) -> None:
     ledger.release(NAME, held.holder, held.term)
     held_by(ledger, living())
     lease.renew(now + 101.0)  # too early to ask again
-    with pytest.raises(RunError, match="taken this run over"):
+    with pytest.raises(Superseded, match="another process leads run"):
         lease.renew(now + 200.0)
 
 

@@ -13,7 +13,7 @@ from holdfast.job import AdamW, Job
 from holdfast.planes.arena import Arena
 from holdfast.planes.channel import Closed
 from holdfast.run.stepper import Stepper, Tools
-from holdfast.run.view import View
+from holdfast.run.view import View, announce_epoch
 from holdfast.run.work import build_work
 from holdfast.step.memory import Memory
 from holdfast.step.places import Header
@@ -79,7 +79,7 @@ def test_a_newer_view_interrupts_before_anything_is_done() -> None:
     with rig(job()) as run:
         old = view(run.memory, 1, 0)
         stepper = worker(run.job, run.memory, 0, [])
-        run.memory.header[Header.EPOCH] = 2
+        announce_epoch(run.memory.header, 0, 2)
         assert stepper.run(old, 0) == "interrupted"
         assert run.memory.header[Header.COMMITTED] == 0
 
@@ -99,7 +99,7 @@ def worker(job: Job, memory: Memory, seat: int, said: Said) -> Stepper:
 
 def view(memory: Memory, epoch: int, worker: int) -> View:
     """Of one worker, in the seat of its number, and proposed."""
-    memory.header[Header.EPOCH] = epoch
+    announce_epoch(memory.header, 0, epoch)
     return View(epoch, ((worker, worker),))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.job import Job
-from holdfast.run.captain import Note
+from holdfast.run.events import Note
 from holdfast.run.progress import Snapshot
 
 

@@ -1,0 +1,174 @@
+"""The process that leads a run dies or sleeps, and the run goes on to the same bits; people look on and have wishes."""
+
+import json
+import os
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+from terminal import Terminal, until
+
+from holdfast.ledger import Event, Ledger
+
+STEPS = 3000
+JOB = f"""\
+name = "long"
+model = "mlp"
+data = "random"
+[train]
+replicas = 4
+batch = 16
+steps = {STEPS}
+[checkpoint]
+every_minutes = 5.0
+"""
+
+
+@pytest.fixture
+def job(terminal: Terminal) -> str:
+    return terminal.write("job.toml", JOB)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The SHA-256 of what the job makes when nothing happens."""
+    calm = Terminal(tmp_path_factory.mktemp("calm"))
+    state: str = calm.type("run", calm.write("job.toml", JOB), "--json").json["state_sha256"]
+    return state
+
+
+def begun(terminal: Terminal, *words: str) -> subprocess.Popen[str]:
+    """A new run whose crew has agreed on its first view."""
+    process = terminal.start(*words)
+    until(terminal.is_stepping)
+    return process
+
+
+def events(terminal: Terminal, kind: str = "") -> list[Event]:
+    with Ledger.open(terminal.home) as ledger:
+        found = ledger.events(ledger.run("last").id)
+    return [event for event in found if not kind or event.kind == kind]
+
+
+def result(terminal: Terminal) -> dict[str, Any]:
+    """Of the newest run, once it is finished and everybody has left."""
+    until(lambda: terminal.status() == "finished")
+    until(lambda: terminal.workers() == [])
+    with Ledger.open(terminal.home) as ledger:
+        found = ledger.run("last").result
+    assert found is not None
+    return found
+
+
+def tell(terminal: Terminal, *words: str) -> str:
+    done = terminal.finished(terminal.start(*words))
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_the_users_process_is_killed_and_the_run_goes_on(terminal: Terminal, job: str, undisturbed: str) -> None:
+    process = begun(terminal, "run", job, "--workers", "2")
+    process.kill()
+    process.communicate()
+    until(lambda: bool(events(terminal, "captain")))
+    watched = terminal.finished(terminal.start("attach", "last", "--json"))
+    assert watched.code == 0, watched.err
+    assert json.loads(watched.out)["state_sha256"] == undisturbed
+    assert result(terminal)["steps"] == STEPS
+    assert events(terminal, "died") == []
+
+
+def test_captains_and_workers_die_one_after_the_other(terminal: Terminal, job: str, undisturbed: str) -> None:
+    process = begun(terminal, "run", job, "--workers", "2")
+    os.kill(terminal.workers()[0], signal.SIGKILL)
+    process.kill()
+    process.communicate()
+    until(lambda: len(events(terminal, "captain")) == 1)
+    with Ledger.open(terminal.home) as ledger:
+        successor = ledger.run("last").pid
+    assert successor is not None
+    os.kill(successor, signal.SIGKILL)
+    until(lambda: len(events(terminal, "captain")) == 2)
+    assert result(terminal)["state_sha256"] == undisturbed
+
+
+def test_a_captain_that_slept_finds_itself_superseded(terminal: Terminal, job: str) -> None:
+    process = begun(terminal, "run", job, "--workers", "2", "--set=train.steps=50000000")
+    process.send_signal(signal.SIGSTOP)
+    with Ledger.open(terminal.home) as ledger:
+        run = ledger.run("last").id
+        lease = ledger.lease(f"run:{run}")
+        assert lease is not None
+        # What ten seconds would do, without the wait.
+        assert ledger.release(lease.name, lease.holder, lease.term)
+    os.kill(terminal.workers()[0], signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
+    slept = terminal.finished(process)
+    assert slept.code == 6
+    assert "another process leads run" in slept.sentence
+    until(lambda: bool(events(terminal, "captain")))
+    tell(terminal, "stop", run)
+    until(lambda: terminal.workers() == [])
+
+
+def test_wishes_of_people_change_the_crew_and_not_the_model(terminal: Terminal, job: str, undisturbed: str) -> None:
+    process = begun(terminal, "run", job, "--workers", "1", "--json")
+    assert tell(terminal, "scale", "last", "3").endswith("is to have 3 workers\n")
+    until(lambda: len(terminal.workers()) == 3)
+    tell(terminal, "pause", "last")
+    until(lambda: terminal.status() == "paused")
+    assert "goes on" in tell(terminal, "resume", "last")
+    until(lambda: terminal.status() == "running")
+    until(lambda: any("workers 0, 1, 2" in event.text for event in events(terminal, "view")))
+    tell(terminal, "drain", "last", "0")
+    until(lambda: [event.worker for event in events(terminal, "left")] == [0])
+    os.kill(terminal.workers()[0], signal.SIGTERM)
+    until(lambda: len(events(terminal, "left")) == 2)
+    done = terminal.finished(process)
+    assert done.code == 0, done.err
+    assert done.json["state_sha256"] == undisturbed
+    assert events(terminal, "died") == []
+
+
+def test_wishes_that_cannot_be_granted_get_a_sentence(terminal: Terminal, job: str) -> None:
+    process = begun(terminal, "run", job, "--set=train.steps=50000000")
+    for words, sentence in (
+        (("scale", "last", "9"), "9 is not a number of workers between 1 and 4, the job's replicas"),
+        (("scale", "last", "0"), "0 is not a number of workers between 1 and 4, the job's replicas"),
+        (("drain", "last", "7"), "there is no worker 7; there are 0"),
+        (("drain", "last", "0"), "worker 0 is the only one; pause or stop the run instead"),
+    ):
+        refused = terminal.finished(terminal.start(*words))
+        assert refused.code == 6
+        assert refused.sentence.endswith(sentence)
+    process.send_signal(signal.SIGINT)
+    assert terminal.finished(process).code == 130
+    late = terminal.type("pause", "last")
+    assert (late.code, "is not being executed" in late.sentence) == (6, True)
+    gone = terminal.type("attach", "last")
+    assert (gone.code, "is not being executed (its status is stopped)" in gone.sentence) == (6, True)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_stopped_worker_is_not_waited_for(terminal: Terminal, job: str, undisturbed: str, workers: str) -> None:
+    process = begun(terminal, "run", job, "--workers", workers, "--json")
+    os.kill(terminal.workers()[-1], signal.SIGSTOP)
+    done = terminal.finished(process)
+    assert done.json["state_sha256"] == undisturbed
+    assert "made no progress for" in done.err
+
+
+def test_after_a_power_cut_the_run_is_resumed_to_the_same_bits(terminal: Terminal, job: str, undisturbed: str) -> None:
+    """All at once: the captain, and every worker."""
+    process = begun(terminal, "run", job, "--workers", "2", "--set=checkpoint.every_steps=50")
+    with Ledger.open(terminal.home) as ledger:
+        run = ledger.run("last").id
+    until(lambda: any(terminal.home.glob(f"runs/{run}/checkpoints/step-????????/COMMITTED")))
+    for pid in [process.pid, *terminal.workers()]:
+        os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    until(lambda: terminal.workers() == [])
+    resumed = terminal.type("resume", "last", "--json")
+    assert resumed.json["state_sha256"] == undisturbed
+    assert "resumed from the checkpoint of step" in resumed.err
