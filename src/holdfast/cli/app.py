@@ -5,6 +5,7 @@ from collections.abc import Callable
 import typer
 
 from holdfast.cli.attach import attach
+from holdfast.cli.chaos import chaos
 from holdfast.cli.check import check
 from holdfast.cli.clean import clean
 from holdfast.cli.data import data
@@ -44,7 +45,7 @@ _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Train": (run, check, attach, pause, resume, stop, scale, drain),
     "Look": (ps, show, logs, events),
     "Use the model": (evaluate, predict, export),
-    "Find out": (demo, models, data, doctor, clean, version),
+    "Find out": (demo, chaos, models, data, doctor, clean, version),
 }
 
 for _group, _commands in _GROUPS.items():

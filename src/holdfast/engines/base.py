@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+KILLED = "it was killed by SIGKILL"
+"""The cause of a death that anybody may have brought about."""
+
 
 class Activity(NamedTuple):
     """How a process has been used: seconds of processor time, and whether a signal has stopped it just now."""

@@ -32,6 +32,7 @@ class Terms:
     restarts: int
     seats: int
     patience_s: float
+    batch: int = 0
 
 
 @dataclass
@@ -338,7 +339,9 @@ class Captain:
         )
 
     def _poisoned(self, at: e.Place, cause: str) -> str:
+        replicas, first = self.terms.seats - 2, at.step * self.terms.batch
+        low, high = (first + part * self.terms.batch // replicas for part in (at.replica, at.replica + 1))
         return (
-            f"replica {at.replica} of step {at.step} killed {_POISONED} workers one after the other, so one of its "
-            f"samples, or the model's code for it, is to blame; the last: {cause}"
+            f"replica {at.replica} of step {at.step} killed {_POISONED} workers one after the other, so a sample at "
+            f"one of the positions {low} to {max(low, high - 1)} is poison, or the model's code is; the last: {cause}"
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.engines.base import Activity, Engine, Process
+from holdfast.engines.base import KILLED, Activity, Engine, Process
 from holdfast.errors import HoldfastError
 from holdfast.planes.arena import Arena, require_memory
 from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Message
@@ -291,11 +291,14 @@ class Crew:
             self._hang_up(hand)
         cause = hand.process.cause()
         hand.process.close()
-        self._decide(e.Lost(worker, f"worker {worker} died: {cause}", self._place_in_job(worker)))
+        self._decide(e.Lost(worker, f"worker {worker} died: {cause}", self._to_blame(worker, cause)))
 
-    def _place_in_job(self, worker: int) -> e.Place | None:
+    def _to_blame(self, worker: int, cause: str) -> e.Place | None:
+        """What the worker was computing, if that may be why it died; somebody else's SIGKILL may hit anywhere."""
         member = self._captain.members.get(worker)
         if self.gauges is None or member is None or member.seat is None:
+            return None
+        if cause == KILLED and not member.doomed:
             return None
         return self.gauges.computing(member.seat)
 

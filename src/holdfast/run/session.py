@@ -118,7 +118,8 @@ class Session:
     def _captain(self, standing: dict[str, Any] | None) -> Captain:
         spec = self._job.crew
         seats = self._job.train.replicas + 2
-        terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s)
+        batch = self._job.train.batch
+        terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s, batch)
         if standing is None:
             return Captain(terms, self._term)
         known = {key: value for key, value in standing.items() if key not in Crew.STANDING}

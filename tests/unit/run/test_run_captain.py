@@ -1,5 +1,7 @@
 """The captain's answers to single events; whole histories are in tests/simulator."""
 
+import json
+
 from holdfast.run.captain import Captain, Terms
 from holdfast.run.events import (
     Accepted,
@@ -8,16 +10,24 @@ from holdfast.run.events import (
     Built,
     Commit,
     Done,
+    Drain,
     End,
     Event,
     Failed,
     Hung,
     Kill,
+    Leaves,
     Lost,
     Note,
+    Pause,
+    Place,
     Propose,
+    Release,
+    Scale,
     Spawn,
+    TakeOver,
     Tick,
+    Unpause,
 )
 from holdfast.run.view import View
 
@@ -127,6 +137,71 @@ def test_deaths_are_made_good_as_often_as_was_agreed() -> None:
     tell(Lost(0, "killed"), 0.0)
     tell(Lost(1, "killed"), 0.1)
     assert tell(Tick(), 10.0) == [Spawn(3)]
+
+
+def test_a_place_that_kills_one_worker_after_the_other_is_poison() -> None:
+    tell, at = stepping(restarts=100), Place(step=7, replica=1)
+    places = [at, Place(step=7, replica=0), at, at]
+    for now, (worker, place) in enumerate(zip([1, 0, 2, 3], places, strict=True)):
+        assert not any(isinstance(action, End) for action in tell(Lost(worker, "segfault", place), 100.0 * now))
+        tell(Tick(), 100.0 * now + 50.0)
+    (end,) = tell(Lost(4, "segfault", at), 500.0)
+    assert isinstance(end, End)
+    assert "replica 1 of step 7 killed 3 workers one after the other" in (end.error or "")
+    assert "positions 0 to 0" in (end.error or "")  # of a batch that this captain was not told of
+
+
+def test_a_worker_that_is_to_leave_agrees_to_it_first() -> None:
+    tell = stepping()
+    without = View(2, ((0, 0),))
+    assert tell(Drain(1)) == [Propose(without, (0, 1))]
+    assert tell(Accepted(0, 2)) == []
+    assert tell(Accepted(1, 2)) == [Commit(without), Release(1)]
+    assert tell(Lost(1, "it ended with exit code 0")) == []
+    assert tell.captain.deaths == 0
+    assert tell.notes[-1].kind == "left"
+
+
+def test_who_was_given_notice_is_replaced() -> None:
+    tell = stepping()
+    assert tell(Leaves(1)) == [Spawn(2), Propose(View(2, ((0, 0),)), (0, 1))]
+    assert tell(Leaves(1)) == []
+
+
+def test_a_pause_is_a_view_of_nobody() -> None:
+    tell = stepping()
+    assert tell(Pause()) == [Propose(View(2, ()), (0, 1))]
+    tell(Accepted(0, 2))
+    assert tell(Accepted(1, 2)) == [Commit(View(2, ()))]
+    assert tell(Lost(1, "killed"), 5.0) == [Spawn(2)]
+    assert tell(Built(2, "d"), 6.0) == []
+    assert tell(Unpause(), 7.0) == [Propose(View(3, ((0, 0), (2, 1))), (0, 2))]
+
+
+def test_a_crew_is_scaled_up_at_once_and_down_by_the_newest() -> None:
+    tell = stepping()
+    assert tell(Scale(3)) == [Spawn(2)]
+    assert tell(Scale(1)) == [Kill(2), Propose(View(2, ((0, 0),)), (0, 1))]
+    assert tell(Lost(2, "killed")) == []
+
+
+def test_a_successor_goes_on_under_the_view_that_was_committed() -> None:
+    tell = stepping()
+    heir = Captain.successor(tell.captain.terms, 5, json.loads(json.dumps(tell.captain.standing())))
+    assert heir.handle(TakeOver(), 0.0) == []
+    assert heir.view == View(1, ((0, 0), (1, 1)))
+    (lost, spawn, proposal) = heir.handle(Lost(1, "killed"), 1.0)
+    assert (lost, spawn) == (Note("died", "killed", 1), Spawn(2))
+    assert isinstance(proposal, Propose)
+    assert proposal.view.epoch == (5 << 16) + 1
+
+
+def test_a_successor_proposes_anew_what_was_only_proposed() -> None:
+    tell = stepping()
+    tell(Lost(1, "killed"))
+    heir = Captain.successor(tell.captain.terms, 5, tell.captain.standing())
+    (proposal,) = heir.handle(TakeOver(), 0.0)
+    assert proposal == Propose(View((5 << 16) + 1, ((0, 0),)), (0,))
 
 
 def test_workers_that_die_while_they_are_built_come_back_more_slowly() -> None:
