@@ -129,11 +129,12 @@ class Ledger:
         step: int | None = None,
         worker: int | None = None,
         detail: dict[str, Any] | None = None,
+        at: float | None = None,
     ) -> int:
-        """Notes that something happened now, and gives the event's id."""
+        """Notes that something happened, now if not said otherwise, and gives the event's id."""
         values = {
             "run": run,
-            "time": self._clock(),
+            "time": self._clock() if at is None else at,
             "step": step,
             "kind": kind,
             "worker": worker,

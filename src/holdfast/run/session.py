@@ -84,6 +84,7 @@ class Session:
         try:
             return self._run(descriptor, lease)
         finally:
+            self._record.close()
             os.close(descriptor)
             curves.close()
             lease.release()
@@ -126,10 +127,10 @@ class Session:
         return Captain.successor(terms, self._term, known)
 
     def _begin(self, crew: Crew, standing: dict[str, Any] | None) -> None:
-        self._ledger.update_run(self._start.run, status="running", pid=os.getpid())
+        self._record.update(status="running", pid=os.getpid())
         threads = self._job.train.threads
         if standing is None:
-            self._ledger.update_run(self._start.run, started=time.time())
+            self._record.update(started=time.time())
             crew.begin(threads, self._start.checkpoint)
         else:
             self._note(Note("captain", f"process {os.getpid()} is the captain now, the one before is gone"), "")
@@ -159,6 +160,7 @@ class Session:
         if gauges is not None and gauges.is_prepared:
             self._record.points(gauges, float("inf"))
             ending = self._save(gauges, ending)
+        self._record.close()
         if ending.status == "failed":
             ending = End("failed", self._with_last_checkpoint(ending.error or ""))
         result = self._result(crew, ending, gauges)
@@ -231,7 +233,7 @@ class Session:
         step = self._gauges.committed if self._gauges is not None else 0
         self._record.note(note, step, trace)
         if note.kind in _STATUS:
-            self._ledger.update_run(self._start.run, status=_STATUS[note.kind])
+            self._record.update(status=_STATUS[note.kind])
         self._show.note(note, trace, step)
 
     def _measured(self, step: int, metrics: dict[str, Any]) -> None:
@@ -243,4 +245,4 @@ class Session:
         self._gauges = gauges
         steps = gauges.layout["steps"]
         self._progress = Progress(gauges, steps, time.monotonic())
-        self._ledger.update_run(self._start.run, steps_total=steps)
+        self._record.update(steps_total=steps)
