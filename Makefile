@@ -9,11 +9,11 @@ READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 CODE := $(wildcard src tests examples bench)
 
-.PHONY: help setup demo test check bench soak docs clean
+.PHONY: help setup demo test check bench bench-faults soak docs clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 15
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 setup: $(READY)  ## Make .venv with pinned versions (quick when nothing changed)
 
@@ -30,6 +30,9 @@ check: setup  ## Lint, format and types
 
 bench: $(BENCH_READY)  ## Measure against PyTorch DDP; writes docs/benchmarks.md
 	$(BIN)/python bench/run.py
+
+bench-faults: setup  ## Measure what deaths cost: workers killed and stopped, captains killed
+	$(BIN)/python bench/faults.py
 
 soak: setup  ## The long tests
 	$(BIN)/pytest -m soak

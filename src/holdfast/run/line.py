@@ -18,8 +18,9 @@ from holdfast.step.places import HEADER_WORDS, Header
 _ANSWER_S = 1.0
 _LOOK_S = 0.25
 _ORPHANED_S = 60.0
-_BEFORE_SEAT_S, _PER_SEAT_S = 0.1, 0.4
-"""How long a worker waits for others to bring about a captain, so that they do not all do it at once."""
+_PER_RANK_S = 0.6
+_LAST_RANK = 5
+"""How long a worker waits for those before it to bring about a captain, so that they do not all do it at once."""
 _AGAIN_S = 5.0
 
 
@@ -36,7 +37,8 @@ class Line:
         self._alone_since = time.monotonic()
         self._successor: subprocess.Popen[bytes] | None = None
         self._brought_at = -_AGAIN_S
-        self.seat: int | None = None
+        self.rank: int | None = None
+        """Its place in the view, once it has had one."""
 
     def send(self, message: Message) -> None:
         """To the captain, if there is one; the next one will learn of it by the greeting."""
@@ -93,7 +95,7 @@ class Line:
     def _bring_about(self) -> None:
         """Start a process that will try to be captain. The lease lets one of them."""
         now = time.monotonic()
-        patience_s = _BEFORE_SEAT_S + _PER_SEAT_S * (self.seat if self.seat is not None else 8)
+        patience_s = _PER_RANK_S * (_LAST_RANK if self.rank is None else min(self.rank, _LAST_RANK))
         if now - self._alone_since < patience_s or now - self._brought_at < _AGAIN_S:
             return
         if self._successor is not None:

@@ -86,11 +86,13 @@ class Worker:
         from holdfast.planes.arena import Arena
         from holdfast.run.stepper import Tools
         from holdfast.run.work import build_work
+        from holdfast.step import rules
         from holdfast.step.memory import Memory
         from holdfast.step.state import summary
 
         work = build_work(*self._place.load_job())
         layout = work.layout()
+        rules.prepare(work.job.optimizer)
         self._place.write_layout(summary(layout))
         self._say("built", digest=layout.digest)
         return Tools(work, Memory(Arena(self._descriptor, layout.size), layout), checkpoint)
@@ -106,9 +108,10 @@ class Worker:
         from holdfast.run.stepper import Stepper
 
         view = self._proposed
+        self._line.rank = view.place_of(self._worker)
         if self._stepper is None:
-            self._line.seat = dict(view.members)[self._worker]
-            self._stepper = Stepper(tools, self._line.seat, self._report, self._line.look)
+            seat = dict(view.members)[self._worker]
+            self._stepper = Stepper(tools, seat, self._report, self._line.look)
         self._told["running"] = {"kind": "running", "epoch": view.epoch}
         outcome = self._stepper.run(view, self._worker)
         del self._told["running"]

@@ -88,12 +88,18 @@ def elementwise(spec: AnyOptimizer) -> Elementwise | None:
             return None
 
 
+def prepare(spec: AnyOptimizer) -> None:
+    """Load what the rule will need, so that its first update is as fast as the others."""
+    if isinstance(spec, Adam | AdamW):
+        import holdfast.step.sweep  # noqa: F401  Numba takes its time to load, and only who updates needs it
+
+
 def _adam(spec: Adam | AdamW) -> SavingUpdate:
     beta1, beta2 = spec.betas
     decoupled = isinstance(spec, AdamW)
 
     def update(parameters: Array, gradient: Gradient, state: Sequence[Array], log: Log, moment: Moment) -> None:
-        from holdfast.step.sweep import sweep  # Numba takes its time to load, and only who updates needs it
+        from holdfast.step.sweep import sweep
 
         sweep(
             parameters,
