@@ -14,7 +14,7 @@ def looks(ledger: "Ledger", run: str, follow: bool) -> Iterator[None]:
     """Once for each look that is worth taking: one, or as many as there are until the run is over, and one more."""
     from holdfast.run.launch import status_of
 
-    while follow and status_of(ledger, run) in ("starting", "running"):
+    while follow and status_of(ledger, run) in ("starting", "running", "paused"):
         yield
         time.sleep(_PAUSE_S)
     yield

@@ -14,6 +14,7 @@ def resume(
 ) -> None:
     """Go on with a run, paused or stopped, to the same bits as if it had never rested."""
     from holdfast.cli import execution
+    from holdfast.cli.printed import print_json
     from holdfast.ledger import Ledger
     from holdfast.run import launch
     from holdfast.run.lease import is_executed
@@ -26,7 +27,10 @@ def resume(
             return
         if found.status == "paused" and is_executed(ledger, found.id):
             launch.ask(ledger, found.id, {"kind": "unpause"})
-            print(f"{found.id} goes on; `holdfast attach {found.id}` watches it")
+            if as_json:
+                print_json({"run": found.id, "status": "running"})
+            else:
+                print(f"{found.id} goes on; `holdfast attach {found.id}` watches it")
             return
         _prepare(ledger, found, workers)
         if detach:
@@ -38,10 +42,9 @@ def resume(
 def _prepare(ledger: "Ledger", run: "Run", workers: str | None) -> None:
     """Refuse what is being executed, and write down another number of workers: it cannot change the model."""
     from holdfast.errors import RunError
-    from holdfast.run.launch import place_of
-    from holdfast.run.lease import is_executed
+    from holdfast.run.launch import is_alive, place_of
 
-    if is_executed(ledger, run.id):
+    if is_alive(ledger, run.id):
         raise RunError(f"run {run.id} is being executed already; `holdfast stop {run.id}` stops it first")
     if workers is not None:
         place = place_of(ledger, run.id)

@@ -17,7 +17,6 @@ from holdfast.run.session import Show
 from holdfast.run.view import View
 
 _LOOK_S = 0.2
-_BETWEEN_CAPTAINS_S = 15.0
 _LIVING = ("starting", "running", "paused")
 
 
@@ -45,16 +44,11 @@ class _Onlooker:
         self._run = run
         self._show = show
         self._last_event = max((event.id for event in ledger.events(run)), default=0)
-        self._lived_at = time.monotonic()
         self._arena: int | None = None
         self._progress: Progress | None = None
 
     def goes_on(self) -> bool:
-        """A run that seems lost may be between two captains."""
-        status = status_of(self._ledger, self._run)
-        if status in _LIVING:
-            self._lived_at = time.monotonic()
-        return status in _LIVING or (status == "lost" and time.monotonic() - self._lived_at < _BETWEEN_CAPTAINS_S)
+        return status_of(self._ledger, self._run) in _LIVING
 
     def look(self) -> None:
         for event in self._ledger.events(self._run, self._last_event):

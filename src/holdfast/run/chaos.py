@@ -20,7 +20,6 @@ from holdfast.run.launch import ask, detach, execute, launch, place_of, status_o
 
 _LOOK_S = 0.1
 _LIVING = ("starting", "running", "paused")
-_GONE_S = 30.0
 KINDS = ("kill worker", "stop worker", "notice to worker", "kill captain", "stop captain", "scale", "pause")
 _WEIGHTS = (6, 2, 2, 2, 1, 2, 1)
 COMPARED = ("state_sha256", "model_sha256", "steps", "samples", "metrics", "loss")
@@ -63,14 +62,7 @@ def storm(ledger: Ledger, job: Job, seed: int, seconds: float, every_s: float, t
 
 
 def _outcome(ledger: Ledger, run: str) -> dict[str, Any]:
-    """Wait for the end; a run that stays lost is one."""
-    lived_at = time.monotonic()
-    while time.monotonic() - lived_at < _GONE_S:
-        status = status_of(ledger, run)
-        if status in _LIVING:
-            lived_at = time.monotonic()
-        elif status != "lost":
-            break
+    while status_of(ledger, run) in _LIVING:
         time.sleep(_LOOK_S)
     found = ledger.run(run)
     return found.result or {"run": run, "status": status_of(ledger, run), "error": found.error}
@@ -89,7 +81,7 @@ class _Storm:
     def blows(self, seconds: float) -> Iterator[Blow]:
         """Until the time is over or the run is; whatever was stopped or paused goes on afterwards."""
         next_at = self._wait()
-        while self._passed() < seconds and status_of(self._ledger, self._run) in (*_LIVING, "lost"):
+        while self._passed() < seconds and status_of(self._ledger, self._run) in _LIVING:
             if self._passed() < next_at:
                 time.sleep(_LOOK_S)
                 continue

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from holdfast.engines.local import start_apart
+from holdfast.engines.local import born, start_apart
 from holdfast.errors import CheckpointError, RunError
 from holdfast.job import Job
 from holdfast.ledger import Ledger
@@ -16,6 +16,7 @@ from holdfast.ledger.checkpoints import newest
 from holdfast.planes.channel import Closed, Message, connect
 from holdfast.run.environment import differences, environment
 from holdfast.run.events import Note
+from holdfast.run.janitor import tidy
 from holdfast.run.lease import is_executed
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Session, Show, Start
@@ -55,6 +56,7 @@ def execute(
     show.begin(run, job)
     try:
         if arena is None:
+            tidy(ledger, run)
             start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
         else:
             start = Start(run, arena=arena)
@@ -101,10 +103,18 @@ def place_of(ledger: Ledger, run: str) -> RunPlace:
     return RunPlace(ledger.home / "runs" / run)
 
 
+def is_alive(ledger: Ledger, run: str) -> bool:
+    """Whether somebody executes the run, or soon will: a crew without a captain brings about the next one."""
+    if is_executed(ledger, run):
+        return True
+    standing = place_of(ledger, run).read_standing()
+    return standing is not None and any(born(pid) == since for pid, since in standing["processes"].values())
+
+
 def status_of(ledger: Ledger, run: str) -> str:
-    """As recorded, except that a run whose process died unseen is `lost`."""
+    """As recorded, except that a run whose processes died unseen is `lost`."""
     recorded = ledger.run(run).status
-    if recorded in ("starting", "running", "paused") and not is_executed(ledger, run):
+    if recorded in ("starting", "running", "paused") and not is_alive(ledger, run):
         young = time.time() - ledger.run(run).created < 30.0
         return recorded if recorded == "starting" and young else "lost"
     return recorded
