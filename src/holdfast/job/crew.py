@@ -46,4 +46,7 @@ class CrewSpec(Spec):
 
     workers: WorkersField = Field(default=Workers(1, 1), description='Processes: `3`, or `"2:6"` for bounds')
     restarts: Whole = Field(default=10, description="Deaths of workers that are made good before the run gives up")
-    patience_s: Positive = Field(default=60.0, description="Seconds without progress after which a worker is hung")
+    patience_s: Positive = Field(
+        default=60.0,
+        description="Seconds of computing without progress after which a worker is hung; one that rests is noticed sooner",
+    )
