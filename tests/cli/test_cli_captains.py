@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -172,3 +173,33 @@ def test_after_a_power_cut_the_run_is_resumed_to_the_same_bits(terminal: Termina
     resumed = terminal.type("resume", "last", "--json")
     assert resumed.json["state_sha256"] == undisturbed
     assert "resumed from the checkpoint of step" in resumed.err
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a slow worker needs a core that it shares with somebody")
+def test_work_follows_speed_and_the_model_stays(terminal: Terminal, job: str) -> None:
+    """One worker shares its core with three others who burn it."""
+    steps = "--set=train.steps=20000"
+    calm = terminal.type("run", job, steps, "--json").json["state_sha256"]
+    process = terminal.start("run", job, "--workers", "2", steps, "--json")
+    until(lambda: len(terminal.workers()) == 2)
+    until(lambda: "view 1" in " ".join(event.text for event in events(terminal, "view")))
+    cores = sorted(os.sched_getaffinity(0))
+    burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    for core, pids in ((cores[0], terminal.workers()[:1]), (cores[1], [*terminal.workers()[1:], *_pids(burning)])):
+        for pid in pids:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                os.sched_setaffinity(int(task), {core})
+    try:
+        until(lambda: bool(events(terminal, "balanced")))
+    finally:
+        for burner in burning:
+            burner.kill()
+            burner.wait()
+    done = terminal.finished(process)
+    assert done.code == 0, done.err
+    assert done.json["state_sha256"] == calm
+
+
+def _pids(processes: list[subprocess.Popen[bytes]]) -> list[int]:
+    return [process.pid for process in processes]

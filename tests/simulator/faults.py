@@ -66,7 +66,7 @@ class Faults:
     def _wish(self, world: "World") -> None:
         captain = world.captain
         staying = [number for number, member in captain.members.items() if not member.leaving]
-        kind = self._chance.choice(["scale", "drain", "leaves", "pause", "unpause"])
+        kind = self._chance.choice(["scale", "drain", "leaves", "pause", "unpause", "speeds"])
         if kind == "scale":
             self.granted += world.terms.seats
             world.captaincy.decide(e.Scale(self._chance.randint(1, world.terms.seats - 2)))
@@ -75,6 +75,10 @@ class Faults:
         elif kind == "leaves" and staying:
             self.granted += 1
             world.captaincy.decide(e.Leaves(self._chance.choice(staying)))
+        elif kind == "speeds":
+            speeds = tuple(self._chance.choice([1.0, 5.0]) for _ in captain.view.members)
+            for _ in range(2):
+                world.captaincy.decide(e.Measured(speeds))
         elif kind in ("pause", "unpause"):
             world.captaincy.decide(e.Pause() if kind == "pause" else e.Unpause())
 

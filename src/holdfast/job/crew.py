@@ -48,5 +48,5 @@ class CrewSpec(Spec):
     restarts: Whole = Field(default=10, description="Deaths of workers that are made good before the run gives up")
     patience_s: Positive = Field(
         default=60.0,
-        description="Seconds of computing without progress after which a worker is hung; one that rests is noticed sooner",
+        description="Seconds of work without progress after which a worker is hung; one that rests is noticed sooner",
     )

@@ -60,7 +60,7 @@ class _Onlooker:
         if self._progress is None:
             self._find_memory(standing["arena"])
         if self._progress is not None:
-            view = View.of(standing["epoch"], standing["view"])
+            view = View.of(standing["epoch"], standing["view"], standing["cuts"])
             self._show.progress(self._progress.read(view, time.monotonic()))
 
     def close(self) -> None:

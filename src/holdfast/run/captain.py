@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 from holdfast.run import events as e
+from holdfast.run.balance import cuts_for
 from holdfast.run.view import View, epoch_after, is_of_term
 
 _POISONED = 3
@@ -66,6 +67,8 @@ class Captain:
     first_built: float | None = None
     respawn_at: float | None = None
     asked_at: float = 0.0
+    unbalanced_in: int | None = None
+    """The epoch in which it was last seen that work could be dealt out better."""
     died_at: tuple[e.Place, int] | None = None
     """Where the last worker died, and how many have died there in a row."""
 
@@ -80,6 +83,7 @@ class Captain:
             "members": {str(worker): asdict(member) for worker, member in self.members.items()},
             "epoch": self.view.epoch,
             "view": [list(pair) for pair in self.view.members],
+            "cuts": list(self.view.cuts),
             "committed": self.committed,
             "deaths": self.deaths,
             "owed": self.owed,
@@ -93,7 +97,7 @@ class Captain:
         """Goes on from the standing of a captain with a lower term; it must be told `TakeOver` first."""
         plain = dict(standing)
         members = {int(worker): Member(**{**m, "doomed": False}) for worker, m in plain.pop("members").items()}
-        view = View.of(plain.pop("epoch"), plain.pop("view"))
+        view = View.of(plain.pop("epoch"), plain.pop("view"), plain.pop("cuts"))
         return cls(terms, term, members=members, view=view, **plain)
 
     def asked(self) -> tuple[int, ...]:
@@ -130,6 +134,8 @@ class Captain:
                 yield from self._lost(worker, cause, at, now)
             case e.Hung(worker, cause) if not self.members[worker].doomed:
                 yield from self._doom(worker, cause)
+            case e.Measured(speeds) if self.committed and len(speeds) == len(self.view.members):
+                yield from self._balance(speeds, now)
             case e.Tick():
                 yield from self._tick(now)
             case _:
@@ -238,6 +244,20 @@ class Captain:
         elif len(self.members) < self.terms.at_least:
             yield self._end("failed", self._too_few(cause))
 
+    def _balance(self, speeds: tuple[float, ...], now: float) -> Iterator[e.Action]:
+        """Work follows speed, but not every whim of it: twice in a row it must be worth while."""
+        replicas = self.terms.seats - 2
+        dealt = [len(self.view.replicas(replicas, rank)) for rank in range(len(speeds))]
+        cuts = None if self.done else cuts_for(speeds, replicas, dealt)
+        if cuts is not None and self.unbalanced_in == self.view.epoch:
+            told = (
+                f"{speed:.3g} of worker {worker}" for (worker, _), speed in zip(self.view.members, speeds, strict=True)
+            )
+            yield e.Note("balanced", f"work follows speed, in replicas/s: {', '.join(told)}")
+            yield from self._propose(now, cuts)
+            cuts = None
+        self.unbalanced_in = None if cuts is None else self.view.epoch
+
     def _scale(self, workers: int, now: float) -> Iterator[e.Action]:
         self.target = workers
         self.owed = max(0, workers - self._staying())
@@ -287,13 +307,13 @@ class Captain:
         if able != [worker for worker, _ in self.view.members] and (able or self.paused):
             yield from self._propose(now)
 
-    def _propose(self, now: float) -> Iterator[e.Action]:
+    def _propose(self, now: float, cuts: tuple[int, ...] = ()) -> Iterator[e.Action]:
         able = self._able()
         for worker in able:
             if self.members[worker].seat is None:
                 self.members[worker].seat = self._free_seat()
         pairs = tuple((worker, self.members[worker].seat or 0) for worker in able)
-        self.view = View(epoch_after(self.view.epoch, self.term), pairs)
+        self.view = View(epoch_after(self.view.epoch, self.term), pairs, cuts)
         self.accepted, self.done, self.committed = set(), set(), False
         self.asked_at = now
         yield e.Propose(self.view, self.asked())

@@ -14,13 +14,14 @@ from holdfast.planes.arena import Arena, require_memory
 from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Message
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
-from holdfast.run.gauges import Gauges
+from holdfast.run.gauges import Gauges, speeds
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
 from holdfast.run.wishes import wish
 
 _FAREWELL_S = 5.0
 _IDLE_S = 0.01
+_MEASURE_S = 5.0
 
 
 @dataclass
@@ -60,6 +61,8 @@ class Crew:
         self._ears = ears
         self._hands: dict[int, Hand] = {}
         self._used: dict[int, tuple[float, float]] = {}
+        self._measured_at = 0.0
+        self._worked: tuple[int, list[tuple[int, float]]] = (0, [])
         self._selector = selectors.DefaultSelector()
         self._listener = Listener(place.socket, place.key)
         self._selector.register(self._listener, selectors.EVENT_READ, self._greet)
@@ -100,6 +103,7 @@ class Crew:
             key.data()
         for worker, cause in [*self._stuck(), *self._idle()]:
             self._decide(e.Hung(worker, cause))
+        self._measure()
         self._decide(e.Tick())
 
     def order_stop(self) -> None:
@@ -308,6 +312,17 @@ class Crew:
             while message := channel.receive(timeout_s=0.0):
                 self._hear(worker, message)
 
+    def _measure(self) -> None:
+        """How fast each member is, every few seconds; a view that is younger has nothing to tell."""
+        now = time.monotonic()
+        if self.gauges is None or now - self._measured_at < _MEASURE_S:
+            return
+        self._measured_at = now
+        view, before = self.view, self._worked
+        self._worked = view.epoch, self.gauges.worked(view.seats)
+        if before[0] == view.epoch and self._captain.committed:
+            self._decide(e.Measured(speeds(before[1], self._worked[1])))
+
     def _stuck(self) -> list[tuple[int, str]]:
         if self.gauges is None or not self._captain.committed:
             return []
@@ -334,7 +349,8 @@ class Crew:
 
 
 def _proposal(view: View) -> Message:
-    return {"kind": "propose", "epoch": view.epoch, "members": [list(pair) for pair in view.members]}
+    members = [list(pair) for pair in view.members]
+    return {"kind": "propose", "epoch": view.epoch, "members": members, "cuts": list(view.cuts)}
 
 
 def _commitment(view: View) -> Message:

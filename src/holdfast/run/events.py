@@ -108,13 +108,20 @@ class Unpause:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """How many replicas a second each member of the committed view computes, in its order."""
+
+    speeds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Tick:
     """Time has passed."""
 
 
-Event = (
-    Begin | TakeOver | Built | Accepted | Done | Failed | Lost | Hung | Leaves | Drain | Scale | Pause | Unpause | Tick
-)
+Fact = Begin | TakeOver | Built | Accepted | Done | Failed | Lost | Hung | Measured | Tick
+Wish = Leaves | Drain | Scale | Pause | Unpause
+Event = Fact | Wish
 
 # What is to be done:
 

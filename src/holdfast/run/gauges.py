@@ -18,6 +18,7 @@ _WORD = 8
 
 _RESTING_S = 0.03
 _SURE_AFTER = 5
+_ENOUGH = 3
 _FLOOR_S, _TIMES_SLOWEST = 0.6, 2.0
 
 
@@ -124,6 +125,10 @@ class Gauges:
     def replicas_of(self, seat: int) -> int:
         return self._of_seat(seat, Seat.REPLICAS)
 
+    def worked(self, seats: Iterable[int]) -> list[tuple[int, float]]:
+        """Of each seat the replicas computed so far, and the seconds that took."""
+        return [(self._of_seat(seat, Seat.REPLICAS), self._of_seat(seat, Seat.BUSY_US) / 1e6) for seat in seats]
+
     def stuck(
         self,
         members: Iterable[tuple[int, int]],
@@ -183,6 +188,14 @@ class Gauges:
                 data = self.arena.bytes_at(part["offset"] + distance, part["bytes"])
                 found.append(Section(part["name"], part["dtype"], tuple(part["shape"]), data))
         return found
+
+
+def speeds(before: Sequence[tuple[int, float]], after: Sequence[tuple[int, float]]) -> tuple[float, ...]:
+    """Replicas per second of work between two looks; 0 for who has finished too few to tell."""
+    found = []
+    for (old, then), (new, now) in zip(before, after, strict=True):
+        found.append((new - old) / (now - then) if new - old >= _ENOUGH and now > then else 0.0)
+    return tuple(found)
 
 
 def digests(sections: Iterable[Section]) -> tuple[str, str]:

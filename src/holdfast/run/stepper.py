@@ -128,7 +128,7 @@ class Stepper:
     def _step(self, step: int) -> bool:
         """Bring the model from `step` to the next; True if it is the last one by order."""
         memory, applier = self._memory, self._applier
-        self._gathering.gather(step, self._view.share(self._job.train.replicas, self._rank))
+        self._gathering.gather(step, self._view.replicas(self._job.train.replicas, self._rank))
         if self._leads:
             self._give_orders(step)
         self._meet(step, _GATHERED)

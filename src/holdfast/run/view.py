@@ -18,11 +18,13 @@ class View:
     epoch: int
     members: tuple[tuple[int, int], ...]
     """Pairs of worker and seat."""
+    cuts: tuple[int, ...] = ()
+    """Where the replicas of each member but the first begin; if there are none, all have as many as can be equal."""
 
     @classmethod
-    def of(cls, epoch: int, members: Iterable[Iterable[int]]) -> "View":
+    def of(cls, epoch: int, members: Iterable[Iterable[int]], cuts: Iterable[int] = ()) -> "View":
         pairs = ((int(worker), int(seat)) for worker, seat in members)
-        return cls(epoch, tuple(pairs))
+        return cls(epoch, tuple(pairs), tuple(int(cut) for cut in cuts))
 
     @property
     def seats(self) -> list[int]:
@@ -31,6 +33,13 @@ class View:
     def place_of(self, worker: int) -> int:
         """The worker's rank; raises ValueError for one that is not in the crew."""
         return [member for member, _ in self.members].index(worker)
+
+    def replicas(self, count: int, rank: int) -> range:
+        """The replicas that a member computes, of so many."""
+        if not self.cuts:
+            return self.share(count, rank)
+        bounds = (0, *self.cuts, count)
+        return range(bounds[rank], bounds[rank + 1])
 
     def share(self, count: int, rank: int) -> range:
         """The part of `count` things that is this member's: neighbours, and as equal as can be."""

@@ -99,7 +99,7 @@ class Worker:
 
     def _obey(self, message: Message, tools: "Tools") -> None:
         if message["kind"] == "propose":
-            self._proposed = View.of(message["epoch"], message["members"])
+            self._proposed = View.of(message["epoch"], message["members"], message["cuts"])
             self._say("accepted", epoch=self._proposed.epoch)
         elif message["kind"] == "commit" and message["epoch"] == self._proposed.epoch:
             self._step(tools)
