@@ -179,9 +179,9 @@ def test_after_a_power_cut_the_run_is_resumed_to_the_same_bits(terminal: Termina
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a slow worker needs a core that it shares with somebody")
 def test_work_follows_speed_and_the_model_stays(terminal: Terminal, job: str) -> None:
     """One worker shares its core with three others who burn it."""
-    steps = "--set=train.steps=20000"
-    calm = terminal.type("run", job, steps, "--json").json["state_sha256"]
-    process = terminal.start("run", job, "--workers", "2", steps, "--json")
+    heavy = ("--set=train.steps=1000", "--set=train.batch=512", "--set=model.args.hidden=[1024, 1024]")
+    calm = terminal.finished(terminal.start("run", job, *heavy, "--json")).json["state_sha256"]
+    process = terminal.start("run", job, "--workers", "2", *heavy, "--json")
     until(lambda: len(terminal.workers()) == 2)
     until(lambda: "view 1" in " ".join(event.text for event in events(terminal, "view")))
     cores = sorted(os.sched_getaffinity(0))
