@@ -12,7 +12,7 @@ from terminal import Terminal, until
 
 from holdfast.ledger import Event, Ledger
 
-STEPS = 3000
+STEPS = 8000
 JOB = f"""\
 name = "long"
 model = "mlp"
