@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.place import home
 from holdfast.ledger.rows import (
+    UNFINISHED,
     CheckpointRow,
     CheckpointStatus,
     Event,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.ledger import Ledger
 
 __all__ = [
+    "UNFINISHED",
     "CheckpointRow",
     "CheckpointStatus",
     "Event",

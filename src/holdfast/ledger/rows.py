@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 Status = Literal["starting", "running", "paused", "finished", "failed", "stopped", "lost"]
+UNFINISHED: tuple[Status, ...] = ("starting", "running", "paused")
+"""What a run is that is being executed, or should be."""
 CheckpointStatus = Literal["whole", "bad"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.errors import RunError
-from holdfast.ledger import Event, Ledger
+from holdfast.ledger import UNFINISHED, Event, Ledger
 from holdfast.planes.arena import Arena
 from holdfast.run.events import Note
 from holdfast.run.gauges import Gauges
@@ -17,13 +17,12 @@ from holdfast.run.session import Show
 from holdfast.run.view import View
 
 _LOOK_S = 0.2
-_LIVING = ("starting", "running", "paused")
 
 
 def attach(ledger: Ledger, run: str, show: Show) -> dict[str, Any]:
     """Show the run until it is over; its result. Whoever stops looking changes nothing."""
     onlooker = _Onlooker(ledger, run, show)
-    if status_of(ledger, run) not in _LIVING:
+    if status_of(ledger, run) not in UNFINISHED:
         raise RunError(f"run {run} is not being executed (its status is {status_of(ledger, run)}); see `holdfast show`")
     show.begin(run, onlooker.place.job())
     try:
@@ -48,7 +47,7 @@ class _Onlooker:
         self._progress: Progress | None = None
 
     def goes_on(self) -> bool:
-        return status_of(self._ledger, self._run) in _LIVING
+        return status_of(self._ledger, self._run) in UNFINISHED
 
     def look(self) -> None:
         for event in self._ledger.events(self._run, self._last_event):

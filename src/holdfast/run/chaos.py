@@ -14,12 +14,11 @@ from typing import Any
 
 from holdfast.errors import HoldfastError, RunError
 from holdfast.job import Job
-from holdfast.ledger import Ledger
+from holdfast.ledger import UNFINISHED, Ledger
 from holdfast.run.detached import Silent
 from holdfast.run.launch import ask, detach, execute, launch, place_of, status_of
 
 _LOOK_S = 0.1
-_LIVING = ("starting", "running", "paused")
 KINDS = ("kill worker", "stop worker", "notice to worker", "kill captain", "stop captain", "scale", "pause")
 _WEIGHTS = (6, 2, 2, 2, 1, 2, 1)
 COMPARED = ("state_sha256", "model_sha256", "steps", "samples", "metrics", "loss")
@@ -62,7 +61,7 @@ def storm(ledger: Ledger, job: Job, seed: int, seconds: float, every_s: float, t
 
 
 def _outcome(ledger: Ledger, run: str) -> dict[str, Any]:
-    while status_of(ledger, run) in _LIVING:
+    while status_of(ledger, run) in UNFINISHED:
         time.sleep(_LOOK_S)
     found = ledger.run(run)
     return found.result or {"run": run, "status": status_of(ledger, run), "error": found.error}
@@ -81,7 +80,7 @@ class _Storm:
     def blows(self, seconds: float) -> Iterator[Blow]:
         """Until the time is over or the run is; whatever was stopped or paused goes on afterwards."""
         next_at = self._wait()
-        while self._passed() < seconds and status_of(self._ledger, self._run) in _LIVING:
+        while self._passed() < seconds and status_of(self._ledger, self._run) in UNFINISHED:
             if self._passed() < next_at:
                 time.sleep(_LOOK_S)
                 continue

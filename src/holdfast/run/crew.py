@@ -93,10 +93,6 @@ class Crew:
     def view(self) -> View:
         return self._captain.view
 
-    @property
-    def is_paused(self) -> bool:
-        return self._captain.paused
-
     def turn(self, timeout_s: float) -> None:
         """Wait for something to happen, at most so long, and see to it."""
         for key, _ in self._selector.select(timeout_s):

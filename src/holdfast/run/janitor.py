@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from holdfast.errors import RunError
-from holdfast.ledger import Lease, Ledger, Run
+from holdfast.ledger import UNFINISHED, Lease, Ledger, Run
 from holdfast.ledger.checkpoints.layout import draft_pid
 from holdfast.run import strays
 from holdfast.run.lease import RunLease, lease_of, may_live
@@ -30,7 +30,6 @@ a holder that cannot be seen from here, in another container say, is believed to
 _TIDY_S = 0.01
 """How long a run that begins goes on looking at others; what is left over is for the next one."""
 _DRAFT = re.compile(r"(?:layout|standing)\.(\d+)")
-_UNFINISHED = ("starting", "running", "paused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def tidy(ledger: Ledger, run: str) -> None:
     deadline = time.monotonic() + _TIDY_S
     workers = cache(strays.workers)
     with contextlib.suppress(Exception):
-        near = [one for one in ledger.runs() if one.id == run or one.status in _UNFINISHED]
+        near = [one for one in ledger.runs() if one.id == run or one.status in UNFINISHED]
         for one in sorted(near, key=lambda one: one.id != run):
             if one.id == run or time.monotonic() < deadline:
                 remove(ledger, _left_by(ledger, one, workers))
@@ -88,7 +87,7 @@ def _may_live(run: Run, lease: Lease | None) -> bool:
 
 
 def _on_record(run: Run, lease: Lease | None) -> Iterator[Leftover]:
-    if run.status in _UNFINISHED:
+    if run.status in UNFINISHED:
         yield Leftover("status", run.id, run.status, "no process executes the run, so it is lost")
     if lease is not None and lease.holder:
         yield Leftover("lease", run.id, lease.name, f"process {lease.holder.split('-')[0]}, which held it, is gone")
@@ -133,7 +132,7 @@ def _is_removed(ledger: Ledger, one: Leftover) -> bool:
 
 
 def _mark_lost(ledger: Ledger, run: str) -> bool:
-    if ledger.run(run).status not in _UNFINISHED:
+    if ledger.run(run).status not in UNFINISHED:
         return False
     ledger.update_run(run, status="lost", pid=None)
     ledger.add_event(run, "lost", "the process that executed the run is gone, and no other has taken it over")

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.engines.local import born, start_apart
 from holdfast.errors import CheckpointError, RunError
 from holdfast.job import Job
-from holdfast.ledger import Ledger
+from holdfast.ledger import UNFINISHED, Ledger
 from holdfast.ledger.checkpoints import newest
 from holdfast.planes.channel import Closed, Message, connect
 from holdfast.run.environment import differences, environment
@@ -114,7 +114,7 @@ def is_alive(ledger: Ledger, run: str) -> bool:
 def status_of(ledger: Ledger, run: str) -> str:
     """As recorded, except that a run whose processes died unseen is `lost`."""
     recorded = ledger.run(run).status
-    if recorded in ("starting", "running", "paused") and not is_alive(ledger, run):
+    if recorded in UNFINISHED and not is_alive(ledger, run):
         young = time.time() - ledger.run(run).created < 30.0
         return recorded if recorded == "starting" and young else "lost"
     return recorded
