@@ -128,6 +128,19 @@ def random_job(rng: random.Random) -> Job:
     )
 
 
+def random_story(rng: random.Random) -> list[tuple[int, str]]:
+    """What people change while it trains, in order: the first step that it holds in, and the assignment."""
+    texts = (
+        "optimizer.lr=0.002",
+        "optimizer.weight_decay=0.1",
+        "train.clip_value=0.02",
+        'schedule={kind="linear", min_ratio=0.5}',
+        "schedule.warmup_steps=1",
+    )
+    count = rng.choice([0, 0, 1, 2, 3])
+    return sorted((rng.randint(0, 6), rng.choice(texts)) for _ in range(count))
+
+
 def _optimizer(rng: random.Random) -> Any:
     groups = (Group(match="*.bias", lr_scale=0.5, weight_decay=0.0),) if rng.random() < 0.4 else ()
     return rng.choice(

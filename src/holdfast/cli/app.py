@@ -20,9 +20,11 @@ from holdfast.cli.models import models
 from holdfast.cli.pause import pause
 from holdfast.cli.predict import predict
 from holdfast.cli.ps import ps
+from holdfast.cli.replay import replay
 from holdfast.cli.resume import resume
 from holdfast.cli.run import run
 from holdfast.cli.scale import scale
+from holdfast.cli.set import set_
 from holdfast.cli.show import show
 from holdfast.cli.stop import stop
 from holdfast.cli.version import version
@@ -42,12 +44,12 @@ def holdfast() -> None: ...
 
 
 _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Train": (run, check, attach, pause, resume, stop, scale, drain),
+    "Train": (run, check, attach, pause, resume, stop, scale, drain, set_),
     "Look": (ps, show, logs, events),
     "Use the model": (evaluate, predict, export),
-    "Find out": (demo, chaos, models, data, doctor, clean, version),
+    "Find out": (demo, chaos, replay, models, data, doctor, clean, version),
 }
 
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
-        app.command(rich_help_panel=_group)(_command)
+        app.command(_command.__name__.rstrip("_"), rich_help_panel=_group)(_command)

@@ -75,6 +75,7 @@ def _facts(ledger: "Ledger", run: "Run") -> dict[str, str]:
         f"batch {job['train']['batch']}, fingerprint {run.fingerprint}",
         "status": f"{status_of(ledger, run.id)} at step {run.steps_done:,} of {run.steps_total or '?'}",
         "error": run.error or "",
+        "changed": "; ".join(event.text for event in ledger.events(run.id) if event.kind == "changed"),
         "created": moment(run.created),
         "ended": moment(run.ended) if run.ended else "",
         "loss": f"{losses[0]:.4f} {sparkline(losses)} {losses[-1]:.4f}" if losses else "",

@@ -8,6 +8,7 @@ from holdfast.errors import RunError
 from holdfast.job import Job
 from holdfast.ledger import Event, Ledger
 from holdfast.run import launch
+from holdfast.run.changes import Change
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Show
 
@@ -79,6 +80,20 @@ class Run:
     def stop(self) -> None:
         with Ledger.open(self._home) as ledger:
             launch.stop(ledger, self.id)
+
+    def set(self, *assignments: str) -> Change:
+        """Change how it trains from the next step on, as in "optimizer.lr=0.001"; the change, with that step."""
+        with Ledger.open(self._home) as ledger:
+            return launch.change(ledger, self.id, assignments)[1]
+
+    def replay(self, workers: int | str | None = None, show: Show | None = None) -> "Run":
+        """Train again from its history, as another run; raises RunError if that is not the same model."""
+        from holdfast.run.replay import replay
+
+        with Ledger.open(self._home) as ledger:
+            verdict = replay(ledger, self.id, None if workers is None else str(workers), show or _default_show())
+        verdict.require_sameness()
+        return Run(verdict.replayed["run"], self._home)
 
     def wait(self, timeout_s: float | None = None) -> "Run":
         """Until the run is over; raises RunError if it failed or was lost."""

@@ -4,7 +4,7 @@ import contextlib
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from holdfast.run.captain import Captain
 from holdfast.run.gauges import Gauges, speeds
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
-from holdfast.run.wishes import wish
+from holdfast.run.wishes import Means, wish
 
 _FAREWELL_S = 5.0
 _IDLE_S = 0.01
@@ -110,6 +110,13 @@ class Crew:
         else:
             self.ending = e.End("stopped")
 
+    def _order_change(self, assignments: Sequence[str]) -> int:
+        """It holds from the step on that the leader says; a run that is still to begin begins with it."""
+        number = self._place.changes.add(self._place.job(), assignments)
+        if self.gauges is not None:
+            self.gauges.wish_changes(number)
+        return number
+
     def abandon(self) -> None:
         """Another captain leads these workers now."""
         for hand in self._hands.values():
@@ -196,7 +203,7 @@ class Crew:
         channel, greeting = greeted
         if greeting["kind"] != "hello":
             with contextlib.suppress(Closed):
-                channel.send(wish(greeting, self._captain, self._decide, self.order_stop))
+                channel.send(wish(greeting, self._captain, Means(self._decide, self.order_stop, self._order_change)))
             channel.close()
         elif self._is_ours(greeting):
             self._welcome(greeting["worker"], channel, greeting)
@@ -281,6 +288,7 @@ class Crew:
             raise
         self.gauges = Gauges(Arena(self._arena, layout["size"]), layout)
         self.gauges.begin_term(self._captain.term)
+        self.gauges.wish_changes(self._place.changes.count())
         self._ears.laid_out(self.gauges)
 
     def _bury(self, worker: int) -> None:

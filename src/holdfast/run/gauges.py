@@ -92,6 +92,17 @@ class Gauges:
     def wish_stop(self) -> None:
         self._header[Header.WISH_STOP] = 1
 
+    def wish_changes(self, count: int) -> None:
+        self._header[Header.WISH_CHANGES] = max(count, self._header[Header.WISH_CHANGES])
+
+    @property
+    def changes(self) -> int:
+        """How many changes hold in the step whose orders were given last."""
+        return int(self._header[Header.ORDERS]) >> 8 & 0xFFFF
+
+    def stop_at(self, steps: int) -> None:
+        self._header[Header.STOP_AT] = steps
+
     def wish_snapshot(self) -> None:
         self._header[Header.WISH_SNAPSHOT] += 1
 

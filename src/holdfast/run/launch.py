@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,11 @@ from typing import Any
 from holdfast.engines.local import born, start_apart
 from holdfast.errors import CheckpointError, RunError
 from holdfast.job import Job
+from holdfast.job.changes import changed
 from holdfast.ledger import UNFINISHED, Ledger
 from holdfast.ledger.checkpoints import newest
 from holdfast.planes.channel import Closed, Message, connect
+from holdfast.run.changes import Change
 from holdfast.run.environment import differences, environment
 from holdfast.run.events import Note
 from holdfast.run.janitor import tidy
@@ -23,6 +25,7 @@ from holdfast.run.session import Session, Show, Start
 
 _STOP_S = 120.0
 _ANSWER_S = 10.0
+_AGAIN_S = 0.1
 
 
 def launch(ledger: Ledger, job: Job) -> str:
@@ -44,12 +47,17 @@ def launch(ledger: Ledger, job: Job) -> str:
 
 
 def execute(
-    ledger: Ledger, run: str, show: Show, asked_at: float | None = None, arena: int | None = None
+    ledger: Ledger,
+    run: str,
+    show: Show,
+    asked_at: float | None = None,
+    arena: int | None = None,
+    until: int = 0,
 ) -> dict[str, Any]:
     """Execute a launched run from its newest whole checkpoint, or from the beginning; its result.
 
-    With an arena, whose crew has lost its captain, lead that crew on instead. Ctrl-C stops the run at the end of a
-    step, and a second one at once.
+    It stops after `until` steps, if that is not 0. With an arena, whose crew has lost its captain, lead that crew on
+    instead. Ctrl-C stops the run at the end of a step, and a second one at once.
     """
     place = place_of(ledger, run)
     job = place.job()
@@ -57,7 +65,8 @@ def execute(
     try:
         if arena is None:
             tidy(ledger, run)
-            start = Start(run, _checkpoint(ledger, run, show), time.monotonic() if asked_at is None else asked_at)
+            asked_at = time.monotonic() if asked_at is None else asked_at
+            start = Start(run, _checkpoint(ledger, run, show), asked_at, until=until)
         else:
             start = Start(run, arena=arena)
         session = Session(ledger, job, start, show)
@@ -84,19 +93,47 @@ def stop(ledger: Ledger, run: str) -> None:
 
 def ask(ledger: Ledger, run: str, wish: Message) -> Message:
     """Tell the process that executes the run what is wanted of it; the answer. Raises RunError if it refuses."""
-    place = place_of(ledger, run)
-    try:
-        channel = connect(place.socket, place.key, wish)
-        answer = channel.receive(timeout_s=_ANSWER_S)
-        channel.close()
-    except (Closed, OSError):
-        status = status_of(ledger, run)
-        raise RunError(f"run {run} is not being executed (its status is {status}), so nobody can see to it") from None
+    deadline = time.monotonic() + _ANSWER_S
+    while (answer := _answer(place_of(ledger, run), wish)) is None and time.monotonic() < deadline:
+        if not is_alive(ledger, run):
+            status = status_of(ledger, run)
+            raise RunError(f"run {run} is not being executed (its status is {status}), so nobody can see to it")
+        time.sleep(_AGAIN_S)  # its captain is gone, and the next one is on its way
     if answer is None:
         raise RunError(f"run {run} has not answered for {_ANSWER_S:g} s; try again")
     if answer["kind"] == "refused":
         raise RunError(f"run {run}: {answer['why']}")
     return answer
+
+
+def _answer(place: RunPlace, wish: Message) -> Message | None:
+    try:
+        channel = connect(place.socket, place.key, wish)
+    except (Closed, OSError):
+        return None
+    try:
+        return channel.receive(timeout_s=_ANSWER_S)
+    except Closed:
+        return None
+    finally:
+        channel.close()
+
+
+def change(ledger: Ledger, run: str, assignments: Sequence[str]) -> tuple[int, Change]:
+    """Change the job of a run that is being executed, from its next step on; the number of the change, and the change.
+
+    Waits for its first step to be fixed, but not for long: a paused run may take its time.
+    """
+    place = place_of(ledger, run)
+    changed(place.changes.job(place.job(), place.changes.count()), assignments)
+    answer = ask(ledger, run, {"kind": "set", "sets": list(assignments)})
+    number = int(answer["change"])
+    deadline = time.monotonic() + (0.0 if answer["paused"] else _ANSWER_S)
+    while (made := place.changes.all()[number - 1]).from_step is None and time.monotonic() < deadline:
+        if not is_alive(ledger, run):
+            break
+        time.sleep(0.02)
+    return number, made
 
 
 def place_of(ledger: Ledger, run: str) -> RunPlace:

@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.errors import JobError
 from holdfast.job import Job
+from holdfast.run.changes import Changes
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class RunPlace:
     @property
     def curves(self) -> Path:
         return self.root / "curves"
+
+    @property
+    def changes(self) -> Changes:
+        return Changes(self.root / "changes")
 
     @property
     def key(self) -> str:

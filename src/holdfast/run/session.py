@@ -2,7 +2,7 @@
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from holdfast.engines.base import Engine
@@ -51,6 +51,8 @@ class Start:
     checkpoint: str = ""
     asked_at: float | None = None
     arena: int | None = None
+    until: int = 0
+    """Stop after so many steps, if not 0."""
 
 
 class Session:
@@ -76,6 +78,7 @@ class Session:
         """The result of the run, whatever its status. Leaves no process behind in any case."""
         lease = RunLease(self._ledger, self._start.run)
         self._term = lease.term
+        self._told_changes = sum(event.kind == "changed" for event in self._ledger.events(self._start.run))
         curves = CurveWriter(self.place.curves)
         self._record = Record(self._ledger, self._start.run, curves)
         meta = {"fingerprint": self._job.fingerprint, "run": self._start.run}
@@ -149,6 +152,7 @@ class Session:
                 # Another may be captain by now, for all that is known. Training goes on; who trains must wait.
                 time.sleep(_TURN_S)
             if self._gauges is not None and self._progress is not None:
+                self._tell_changes(self._gauges)
                 self._clerk.look(self._gauges, now)
                 self._record.points(self._gauges, now)
                 self._show.progress(self._progress.read(crew.view, now))
@@ -158,6 +162,7 @@ class Session:
         """Save what there is, and put the result on record."""
         gauges = self._gauges
         if gauges is not None and gauges.is_prepared:
+            self._tell_changes(gauges)
             self._record.points(gauges, float("inf"))
             ending = self._save(gauges, ending)
         self._record.close()
@@ -198,6 +203,7 @@ class Session:
             "views": crew.views,
             "workers": self._job.crew.workers.start,
             "replicas": self._job.train.replicas,
+            "changes": [asdict(change) for change in self.place.changes.all() if change.from_step is not None],
         }
         if gauges is not None and gauges.is_prepared:
             result |= self._outcome(gauges, ending.status)
@@ -236,6 +242,16 @@ class Session:
             self._record.update(status=_STATUS[note.kind])
         self._show.note(note, trace, step)
 
+    def _tell_changes(self, gauges: Gauges) -> None:
+        """Put on record what has begun to hold since the last time."""
+        if gauges.changes <= self._told_changes:
+            return
+        for change in self.place.changes.all()[self._told_changes : gauges.changes]:
+            note = Note("changed", f"{change} from step {change.from_step} on")
+            self._record.note(note, change.from_step or 0)
+            self._show.note(note, "", change.from_step or 0)
+        self._told_changes = gauges.changes
+
     def _measured(self, step: int, metrics: dict[str, Any]) -> None:
         self._metrics = metrics
         self._record.measured(step, metrics)
@@ -243,6 +259,8 @@ class Session:
 
     def _laid_out(self, gauges: Gauges) -> None:
         self._gauges = gauges
+        if self._start.until:
+            gauges.stop_at(self._start.until)
         steps = gauges.layout["steps"]
         self._progress = Progress(gauges, steps, time.monotonic())
         self._record.update(steps_total=steps)

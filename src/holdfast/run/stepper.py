@@ -12,6 +12,7 @@ from typing import Any, Literal
 from holdfast.ledger.checkpoints import Reader
 from holdfast.planes.arena import give_back_freed_memory
 from holdfast.planes.words import fence, wait_until
+from holdfast.run.changes import Changes
 from holdfast.run.gathering import Gathering, cover
 from holdfast.run.view import EPOCH_BITS, View, newest_epoch
 from holdfast.run.work import Work
@@ -25,6 +26,7 @@ from holdfast.step.state import attach, begin, restore
 
 Outcome = Literal["interrupted", "finished", "stopped"]
 _STOP, _SNAPSHOT = 1, 2
+_BITS, _ORDER_BITS = 8, 24
 _PLACE_BITS = 64 - EPOCH_BITS
 _PHASES = 8
 _EVALUATED, _GATHERED, _MEASURED, _APPLIED = 1, 2, 3, 4
@@ -38,9 +40,10 @@ class Interrupted(Exception):
 class Tools:
     """What a worker computes with, made once for its whole life."""
 
-    def __init__(self, work: Work, memory: Memory, checkpoint: str) -> None:
+    def __init__(self, work: Work, memory: Memory, checkpoint: str, changes: Changes) -> None:
         self.work = work
         self.memory = memory
+        self.changes = changes
         self.evaluation = work.evaluation
         self._checkpoint = checkpoint
         self._attached = False
@@ -82,6 +85,7 @@ class Stepper:
         self._gathering = Gathering(tools.memory, tools.replica, tools.sink, seat, self._pause)
         self._piece_count = len(tools.memory.layout.shapes.pieces)
         self._clips = self._job.train.clip_norm is not None
+        self._changes = 0
         self._view = View(0, ())
         self._rank = 0
 
@@ -132,7 +136,7 @@ class Stepper:
         if self._leads:
             self._give_orders(step)
         self._meet(step, _GATHERED)
-        orders = memory.header[Header.ORDERS] & 0xFF
+        orders = self._heed_orders()
         applier.plan(cover(memory, step), self._tools.replica.order.count(step))
         total, count = applier.statistics()
         norm = self._whole_norm(step, count)
@@ -164,14 +168,24 @@ class Stepper:
     def _give_orders(self, step: int) -> None:
         """Fix what is special about the step, before anybody can be past its gathering; never twice."""
         header = self._memory.header
-        if header[Header.ORDERS] >> 8 == step + 1:
+        if header[Header.ORDERS] >> _ORDER_BITS == step + 1:
             return
-        bits = _STOP if header[Header.WISH_STOP] else 0
+        bits = _STOP if header[Header.WISH_STOP] or step + 1 == header[Header.STOP_AT] else 0
         if self._snapshot_is_due(step):
             bits |= _SNAPSHOT
             header[Header.SERVED_SNAPSHOT] = header[Header.WISH_SNAPSHOT]
-        header[Header.ORDERS] = step + 1 << 8 | bits
+        changes = self._tools.changes.holding(step, header[Header.WISH_CHANGES])
+        header[Header.ORDERS] = step + 1 << _ORDER_BITS | changes << _BITS | bits
         fence()
+
+    def _heed_orders(self) -> int:
+        """What is special about the step; from here on the job is as the changes that hold in it leave it."""
+        orders = self._memory.header[Header.ORDERS] & (1 << _ORDER_BITS) - 1
+        changes, bits = divmod(orders, 1 << _BITS)
+        if changes != self._changes:
+            self._changes = changes
+            self._applier.follow(self._tools.changes.job(self._job, changes))
+        return bits
 
     def _snapshot_is_due(self, step: int) -> bool:
         header = self._memory.header

@@ -1,31 +1,46 @@
 """What people want of a run that is being executed: a message at its socket, and the answer to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from holdfast.errors import HoldfastError
 from holdfast.planes.channel import Message
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
 
-Decide = Callable[[e.Event], None]
+
+@dataclass(frozen=True)
+class Means:
+    """How a wish comes true."""
+
+    decide: Callable[[e.Event], None]
+    stop: Callable[[], None]
+    change: Callable[[Sequence[str]], int]
 
 
-def wish(message: Message, captain: Captain, decide: Decide, stop: Callable[[], None]) -> Message:
+def wish(message: Message, captain: Captain, means: Means) -> Message:
     """See to it; the answer is `ok`, or `refused` with a sentence."""
     refusal = _refusal(message, captain)
     if refusal:
         return {"kind": "refused", "why": refusal}
+    answer = {"kind": "ok", "paused": captain.paused}
     match message["kind"]:
         case "stop":
-            stop()
+            means.stop()
         case "scale":
-            decide(e.Scale(message["workers"]))
+            means.decide(e.Scale(message["workers"]))
         case "drain":
-            decide(e.Drain(message["worker"]))
+            means.decide(e.Drain(message["worker"]))
         case "pause":
-            decide(e.Pause())
+            means.decide(e.Pause())
         case "unpause":
-            decide(e.Unpause())
-    return {"kind": "ok", "paused": captain.paused}
+            means.decide(e.Unpause())
+        case "set":
+            try:
+                answer["change"] = means.change(message["sets"])
+            except HoldfastError as error:
+                return {"kind": "refused", "why": str(error)}
+    return answer
 
 
 def _refusal(message: Message, captain: Captain) -> str:
@@ -39,6 +54,8 @@ def _refusal(message: Message, captain: Captain) -> str:
             return f"{workers} is not a number of workers between 1 and {most}, the job's replicas"
         case {"kind": "drain", "worker": int(worker)}:
             return _why_not_drained(worker, captain)
+        case {"kind": "set", "sets": [*sets]} if sets and all(isinstance(text, str) for text in sets):
+            return ""
     return f"{message['kind']} is not known here"
 
 

@@ -95,7 +95,7 @@ class Worker:
         rules.prepare(work.job.optimizer)
         self._place.write_layout(summary(layout))
         self._say("built", digest=layout.digest)
-        return Tools(work, Memory(Arena(self._descriptor, layout.size), layout), checkpoint)
+        return Tools(work, Memory(Arena(self._descriptor, layout.size), layout), checkpoint, self._place.changes)
 
     def _obey(self, message: Message, tools: "Tools") -> None:
         if message["kind"] == "propose":

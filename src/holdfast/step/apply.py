@@ -51,6 +51,12 @@ class Applier:
         self._plan: list[int | None] = []
         self._samples = 1
 
+    def follow(self, job: Job) -> None:
+        """Update as this job says from now on; it differs from the last one in nothing that memory is laid out by."""
+        self._job = job
+        self._rule = elementwise(job.optimizer)
+        self._whole = _whole(job)
+
     def plan(self, partials: Mapping[Node, int], samples: int) -> None:
         """Fix the partials of the step to come, by slot; they must hold every replica once.
 

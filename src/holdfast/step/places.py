@@ -11,7 +11,7 @@ class Header:
 
     READY = 0  # the leader: 1 + the step from which the state was made or loaded
     COMMITTED = 1  # the leader: steps done
-    ORDERS = 2  # the leader, before it arrives: (step + 1) << 8 | bits that hold for that step
+    ORDERS = 2  # the leader, before it arrives: (step + 1) << 24 | changes that hold in that step << 8 | bits for it
     WISH_STOP = 3  # the captain
     WISH_SNAPSHOT = 4  # the captain: how many it has wished for so far
     SERVED_SNAPSHOT = 5  # the leader: the last wish that was ordered
@@ -20,6 +20,8 @@ class Header:
     SHADOW_FULL = 8  # the leader: 1 + the step whose state the shadow holds
     SHADOW_SAVED = 9  # the clerk: the last SHADOW_FULL that needs no keeping
     EVALUATED = 10  # the leader: 1 + the step that was evaluated last
+    WISH_CHANGES = 11  # the captain: how many changes of the job there are
+    STOP_AT = 12  # the captain: how many steps to do, if not all
     EPOCHS = 16  # NUM_EPOCHS cells, one for each captain of the last few: the newest view that it proposed
     NUM_EPOCHS = 8
 

@@ -1,6 +1,7 @@
 """A whole worker dies at any moment of its run, and another goes on: to the same bits, history and metrics."""
 
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from torch import nn
 from holdfast.job import AdamW, Job
 from holdfast.planes.arena import Arena
 from holdfast.planes.channel import Closed
+from holdfast.run.changes import Changes
 from holdfast.run.stepper import Stepper, Tools
 from holdfast.run.view import View, announce_epoch
 from holdfast.run.work import build_work
@@ -93,7 +95,7 @@ def test_a_worker_in_any_seat_makes_the_same(seat: int) -> None:
 
 
 def worker(job: Job, memory: Memory, seat: int, said: Said) -> Stepper:
-    tools = Tools(build_work(job, job.objects), memory, "")
+    tools = Tools(build_work(job, job.objects), memory, "", Changes(Path("none")))
     return Stepper(tools, seat, said.append, lambda: None)
 
 
@@ -113,7 +115,7 @@ def test_a_worker_that_never_waits_still_finds_that_its_captain_is_gone(monkeypa
     hours = count(step=3600)
     monkeypatch.setattr("holdfast.run.stepper.time.monotonic", lambda: float(next(hours)))
     with rig(job()) as run:
-        tools = Tools(build_work(run.job, run.job.objects), run.memory, "")
+        tools = Tools(build_work(run.job, run.job.objects), run.memory, "", Changes(Path("none")))
         with pytest.raises(Closed):
             Stepper(tools, 0, lambda _: None, listen).run(view(run.memory, 1, 0), 0)
         assert run.memory.header[Header.COMMITTED] == 2
