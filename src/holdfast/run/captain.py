@@ -154,7 +154,7 @@ class Captain:
                 yield e.Note("leaving", f"worker {worker} is asked to leave", worker)
                 yield from self._let_go([worker], now)
             case e.Scale(workers):
-                yield e.Note("scaled", f"the crew is to have {workers} workers")
+                yield e.Note("scaled", f"the crew is to have {workers} worker{'s' * (workers != 1)}")
                 yield from self._scale(workers, now)
             case e.Pause() if not self.paused:
                 self.paused = True

@@ -130,8 +130,10 @@ class Crew:
         """Let every worker go, and make sure that it is gone."""
         if self.gauges is not None:
             self.gauges.announce(self._captain.term, self._captain.view.epoch + 1)
-        for hand in self._hands.values():
+        for worker, hand in self._hands.items():
             self._send(hand, {"kind": "quit"})
+            if worker in self._captain.members and not self._captain.members[worker].built:
+                hand.process.kill()  # it would hear of it only once it has built a model for nobody
         deadline = time.monotonic() + (0.0 if at_once else _FAREWELL_S)
         for hand in self._hands.values():
             _await_end(hand.process, deadline)

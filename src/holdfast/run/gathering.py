@@ -4,7 +4,7 @@ Whatever is published stays true when its owner dies. So before a partial is cha
 change of the crew everybody finds in the table what there is, and computes only what is missing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.planes.words import fence
 from holdfast.step.gradients import Conflict, Sink
@@ -37,7 +37,7 @@ class Gathering:
         """Compute those replicas of the share that no published partial holds."""
         present = self._memory.published(step)
         self._held = {node: slot for node, slot in present.items() if slot in self._slots}
-        held = {replica for low, size in present for replica in range(low, low + size)}
+        held = replicas_in(present)
         for low, high in _runs(share, held):
             for node in nodes_within(self._root, low, high):
                 for unit in _units(node):
@@ -110,6 +110,10 @@ class Gathering:
         seats[cell(self._seat, Seat.BEATS)] += 1
         seats[cell(self._seat, Seat.REPLICAS)] += 1
         seats[cell(self._seat, Seat.BUSY_US)] = int(self._work.busy_s * 1e6)
+
+
+def replicas_in(present: Iterable[Node]) -> set[int]:
+    return {replica for low, size in present for replica in range(low, low + size)}
 
 
 def cover(memory: Memory, step: int) -> dict[Node, int]:

@@ -42,6 +42,16 @@ class Row:
     time: float
 
 
+@dataclass(frozen=True)
+class Entry:
+    """How a view began: in which step, how many replicas of it were done, and how many pieces had to be restored."""
+
+    epoch: int
+    step: int
+    kept: int
+    torn: int
+
+
 @dataclass
 class Gauges:
     """The run's memory from outside. `layout` is what a worker has written down of it."""
@@ -94,6 +104,13 @@ class Gauges:
 
     def wish_changes(self, count: int) -> None:
         self._header[Header.WISH_CHANGES] = max(count, self._header[Header.WISH_CHANGES])
+
+    @property
+    def entry(self) -> Entry:
+        """What the crew of the newest view that has begun to work has found."""
+        header = self._header
+        places = (Header.MENDED, Header.ENTERED, Header.KEPT, Header.TORN)
+        return Entry(*(int(header[place]) for place in places))
 
     @property
     def changes(self) -> int:

@@ -21,6 +21,7 @@ from holdfast.run.lease import RunLease, Superseded
 from holdfast.run.place import RunPlace
 from holdfast.run.progress import Progress, Snapshot, speed_of
 from holdfast.run.record import Record
+from holdfast.run.stalls import Stalls
 
 _TURN_S = 0.1
 _STATUS: dict[str, Status] = {"paused": "paused", "unpaused": "running"}
@@ -68,6 +69,7 @@ class Session:
         self._interrupts = 0
         self._gauges: Gauges | None = None
         self._progress: Progress | None = None
+        self._stalls: Stalls | None = None
         self._metrics: dict[str, Any] = {}
 
     def interrupt(self) -> None:
@@ -153,6 +155,7 @@ class Session:
                 time.sleep(_TURN_S)
             if self._gauges is not None and self._progress is not None:
                 self._tell_changes(self._gauges)
+                self._tell_stalls()
                 self._clerk.look(self._gauges, now)
                 self._record.points(self._gauges, now)
                 self._show.progress(self._progress.read(crew.view, now))
@@ -236,10 +239,12 @@ class Session:
         return f"{error}; the last good checkpoint is that of step {saved[0].step}, {saved[0].path}"
 
     def _note(self, note: Note, trace: str) -> None:
-        step = self._gauges.committed if self._gauges is not None else 0
-        self._record.note(note, step, trace)
+        self._tell(note, self._gauges.committed if self._gauges is not None else 0, trace)
         if note.kind in _STATUS:
             self._record.update(status=_STATUS[note.kind])
+
+    def _tell(self, note: Note, step: int, trace: str = "") -> None:
+        self._record.note(note, step, trace)
         self._show.note(note, trace, step)
 
     def _tell_changes(self, gauges: Gauges) -> None:
@@ -247,10 +252,14 @@ class Session:
         if gauges.changes <= self._told_changes:
             return
         for change in self.place.changes.all()[self._told_changes : gauges.changes]:
-            note = Note("changed", f"{change} from step {change.from_step} on")
-            self._record.note(note, change.from_step or 0)
-            self._show.note(note, "", change.from_step or 0)
+            self._tell(Note("changed", f"{change} from step {change.from_step} on"), change.from_step or 0)
         self._told_changes = gauges.changes
+
+    def _tell_stalls(self) -> None:
+        told = self._stalls.look() if self._stalls is not None else None
+        if told is not None:
+            step, note = told
+            self._tell(note, step)
 
     def _measured(self, step: int, metrics: dict[str, Any]) -> None:
         self._metrics = metrics
@@ -262,5 +271,6 @@ class Session:
         if self._start.until:
             gauges.stop_at(self._start.until)
         steps = gauges.layout["steps"]
+        self._stalls = Stalls(gauges, self._job.train.replicas)
         self._progress = Progress(gauges, steps, time.monotonic())
         self._record.update(steps_total=steps)

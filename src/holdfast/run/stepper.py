@@ -13,7 +13,7 @@ from holdfast.ledger.checkpoints import Reader
 from holdfast.planes.arena import give_back_freed_memory
 from holdfast.planes.words import fence, wait_until
 from holdfast.run.changes import Changes
-from holdfast.run.gathering import Gathering, cover
+from holdfast.run.gathering import Gathering, cover, replicas_in
 from holdfast.run.view import EPOCH_BITS, View, newest_epoch
 from holdfast.run.work import Work
 from holdfast.step.apply import Applier, mend, step_of
@@ -122,8 +122,11 @@ class Stepper:
         if self._leads:
             if not self._is_prepared():
                 self._tools.prepare()
-            mend(self._memory)
-            self._mark_committed(step_of(self._memory))
+            header[Header.TORN] = mend(self._memory)
+            step = step_of(self._memory)
+            header[Header.ENTERED] = step
+            header[Header.KEPT] = len(replicas_in(self._memory.published(step)))
+            self._mark_committed(step)
             fence()
             header[Header.MENDED] = self._view.epoch
         self._wait(lambda: header[Header.MENDED] == self._view.epoch)

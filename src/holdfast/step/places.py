@@ -22,6 +22,9 @@ class Header:
     EVALUATED = 10  # the leader: 1 + the step that was evaluated last
     WISH_CHANGES = 11  # the captain: how many changes of the job there are
     STOP_AT = 12  # the captain: how many steps to do, if not all
+    KEPT = 13  # the leader, before MENDED: replicas of the step under way that were done already
+    TORN = 14  # the leader, before MENDED: pieces that it restored
+    ENTERED = 15  # the leader, before MENDED: that step
     EPOCHS = 16  # NUM_EPOCHS cells, one for each captain of the last few: the newest view that it proposed
     NUM_EPOCHS = 8
 
