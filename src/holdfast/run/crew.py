@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.engines.base import KILLED, Activity, Engine, Process
-from holdfast.errors import HoldfastError
-from holdfast.planes.arena import Arena, require_memory
+from holdfast.planes.arena import Arena, available_memory, too_little
 from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Message
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
@@ -282,16 +281,24 @@ class Crew:
         if self.gauges is not None:
             return
         layout = self._place.read_layout()
-        workers = self._captain.terms.workers
-        try:
-            require_memory(layout["resident_bytes"] + workers * layout["slot_bytes"], "this job")
-        except HoldfastError as error:
-            self.ending = e.End("failed", str(error))
-            raise
+        if self._captain.digest is None:
+            self._make_room(layout["resident_bytes"], layout["slot_bytes"])
         self.gauges = Gauges(Arena(self._arena, layout["size"]), layout)
         self.gauges.begin_term(self._captain.term)
         self.gauges.wish_changes(self._place.changes.count())
         self._ears.laid_out(self.gauges)
+
+    def _make_room(self, resident: int, per_worker: int) -> None:
+        """Nothing is touched yet; where there is no memory for all workers, there may be for as many as must be."""
+        least, most = self._captain.terms.at_least, self._captain.target
+        room = (available_memory() - resident) // per_worker
+        if room < least:
+            error = too_little(resident + least * per_worker, "this job")
+            self.ending = e.End("failed", str(error))
+            raise error
+        if room < most:
+            self._ears.note(e.Note("room", f"there is memory for {room} of {most} workers"), "")
+            self._decide(e.Scale(room))
 
     def _bury(self, worker: int) -> None:
         hand = self._hands.pop(worker)

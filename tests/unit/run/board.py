@@ -12,23 +12,24 @@ from holdfast.step.places import HISTORY, SEAT_WORDS
 
 STEPS, SEATS = 100, 4
 _SEATS_AT, _HISTORY_AT, _TIMES_AT, _SHADOW_AT = 1024, PAGE, 2 * PAGE, 3 * PAGE
+LAYOUT = {
+    "size": 5 * PAGE,
+    "seats": _SEATS_AT,
+    "num_seats": SEATS,
+    "history": _HISTORY_AT,
+    "times": _TIMES_AT,
+    "steps": STEPS,
+    "shadow": _SHADOW_AT,
+    "shadow_bytes": PAGE,
+}
 
 
 class Board:
     """The gauges, and a hand to write what workers would write."""
 
     def __init__(self, descriptor: int) -> None:
-        arena = Arena(descriptor, max(5 * PAGE, os.fstat(descriptor).st_size))
-        layout = {
-            "seats": _SEATS_AT,
-            "num_seats": SEATS,
-            "history": _HISTORY_AT,
-            "times": _TIMES_AT,
-            "steps": STEPS,
-            "shadow": _SHADOW_AT,
-            "shadow_bytes": PAGE,
-        }
-        self.gauges = Gauges(arena, layout)
+        arena = Arena(descriptor, max(LAYOUT["size"], os.fstat(descriptor).st_size))
+        self.gauges = Gauges(arena, LAYOUT)
         self.header = words_of(arena.bytes_at(0, 512))
         self.shadow = arena.bytes_at(_SHADOW_AT, PAGE)
         self._seats = words_of(arena.bytes_at(_SEATS_AT, 8 * SEAT_WORDS * SEATS))

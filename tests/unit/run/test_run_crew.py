@@ -1,13 +1,14 @@
 """What the crew's driver does by itself; with real processes it is tried out elsewhere."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from board import Board
+from board import LAYOUT, Board
 
 from holdfast.engines.base import Activity
+from holdfast.errors import ResourceError
 from holdfast.job import Job
 from holdfast.planes.arena import create
 from holdfast.run.captain import Captain, Terms
@@ -51,21 +52,59 @@ class NoEngine:
 
 
 @pytest.fixture
-def crew(tmp_path: Path) -> Iterator[Crew]:
+def crews(tmp_path: Path) -> Iterator[Callable[..., Crew]]:
     place = RunPlace(tmp_path / "run")
     place.prepare(Job(model="cnn", data="digits", steps=1))
     descriptor = create("test")
     ears = Ears(lambda *_: None, lambda *_: None, lambda _: None)
-    crew = Crew(place, Captain(Terms(1, 1, 0, 3, 60.0)), NoEngine(), descriptor, ears)
-    crew.begin(1, "")
-    yield crew
-    crew.dismiss(at_once=True)
+    made: list[Crew] = []
+
+    def make(workers: int, at_least: int) -> Crew:
+        crew = Crew(place, Captain(Terms(workers, at_least, 0, workers + 2, 60.0)), NoEngine(), descriptor, ears)
+        crew.begin(1, "")
+        made.append(crew)
+        return crew
+
+    yield make
+    for crew in made:
+        crew.dismiss(at_once=True)
     os.close(descriptor)
+
+
+@pytest.fixture
+def crew(crews: Callable[..., Crew]) -> Crew:
+    return crews(workers=1, at_least=1)
 
 
 def test_before_anything_was_begun_an_order_to_stop_ends_the_run(crew: Crew) -> None:
     crew.order_stop()
     assert crew.ending == End("stopped")
+
+
+def built(crew: Crew, monkeypatch: pytest.MonkeyPatch, available: int) -> None:
+    """The first worker says that it has its model, on a machine with so much memory."""
+    monkeypatch.setattr("holdfast.run.crew.available_memory", lambda: available)
+    monkeypatch.setattr(RunPlace, "read_layout", lambda _: {**LAYOUT, "resident_bytes": 100, "slot_bytes": 10})
+    crew._hear(0, {"kind": "built", "worker": 0, "digest": "same"})
+
+
+def test_where_there_is_no_memory_for_all_there_is_for_as_many_as_fit(
+    crews: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew = crews(workers=4, at_least=2)
+    built(crew, monkeypatch, available=135)
+    assert crew.ending is None
+    assert crew._captain.target == 3
+
+
+def test_where_there_is_not_even_memory_for_the_fewest_it_is_said(
+    crews: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew = crews(workers=4, at_least=2)
+    with pytest.raises(ResourceError):
+        built(crew, monkeypatch, available=119)
+    assert crew.ending is not None
+    assert crew.ending.status == "failed"
 
 
 def test_during_a_change_of_the_crew_an_order_to_stop_waits_for_a_whole_step(crew: Crew, board: Board) -> None:
