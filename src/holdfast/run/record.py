@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from typing import Any, Unpack
 
 from holdfast.errors import HoldfastError, LedgerError
+from holdfast.faults import reached
 from holdfast.ledger import Ledger, RunChange
 from holdfast.ledger.checkpoints import CheckpointInfo
 from holdfast.ledger.curves import CurveWriter
@@ -117,4 +118,5 @@ class Record:
             write()
         except LedgerError:
             return False
+        reached("ledger.noted")
         return True
