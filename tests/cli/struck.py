@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ class Struck:
             if terminal.status() == "finished":
                 return
             self._live("resume", "last", "--json")
-        raise AssertionError(f"it does not come to its end: {self.told}")
+        raise AssertionError(f"{fault} is the end of it: {self.told}")
 
     @property
     def result(self) -> dict[str, Any]:
@@ -83,6 +82,9 @@ class Struck:
         return len(self._marks()) == len(self._fault.split(","))
 
     def leftovers(self) -> list[Any]:
+        """What is there that should not; of a process killed at the very end the next command has to tidy up."""
+        if self._was_killed:
+            self._terminal.type("clean")
         left = self._terminal.type("clean", "--dry-run", "--json").json["leftovers"]
         return [*left, *self._terminal.home.glob("crashes/*")]
 
@@ -94,10 +96,8 @@ class Struck:
             assert time.monotonic() < deadline, f"{words} hangs: {self._logs()}"
             self._wake()
             time.sleep(0.02)
-        self.told.append(self._said(process))
-
-    def _said(self, process: subprocess.Popen[str]) -> str:
-        return process.communicate()[1]
+        self.told.append(process.communicate()[1])
+        self._was_killed = process.returncode == -signal.SIGKILL
 
     def _goes_on(self) -> bool:
         with Ledger.open(self._terminal.home) as ledger:
