@@ -6,6 +6,7 @@ What each run comes to is compared with a run that nobody disturbed.
 """
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -120,10 +121,8 @@ class Machine:
 
 
 def _send(pid: int, number: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def _descendants(pid: int) -> Iterator[int]:
@@ -185,18 +184,12 @@ def moment(home: Path) -> str:
     if list(roots[0].rglob("*.draft-*")):
         return "while a file was written"
     with Ledger.open(home) as ledger:
-        run = ledger.run("last")
-        kinds = [event.kind for event in ledger.events(run.id)]
-    last_begun = max((i for i, kind in enumerate(kinds) if kind in ("resumed", "captain")), default=-1)
-    under_way = "view" in kinds[last_begun + 1 :]
-    if kinds and last_begun >= 0 and kinds[last_begun] == "captain":
+        kinds = [event.kind for event in ledger.events(ledger.run("last").id)]
+    begun_at = max((place for place, kind in enumerate(kinds) if kind in ("resumed", "captain")), default=-1)
+    if begun_at >= 0 and kinds[begun_at] == "captain":
         return "under another captain"
-    again = "resumed" in kinds
-    return (
-        ("in training, resumed" if again else "in training")
-        if under_way
-        else ("as it was resumed" if again else "as it began")
-    )
+    when = "in training" if "view" in kinds[begun_at + 1 :] else "before training"
+    return f"{when}, resumed" if begun_at >= 0 else when
 
 
 @dataclass(frozen=True)
@@ -275,19 +268,16 @@ def main() -> None:
             made = survive(machine, chance, times, asked.cuts - cuts, seen)
             found, left = outcome(machine.home), leftovers(machine.home)
             differs = [what for what in undisturbed if found[what] != undisturbed[what]]
-            wrong += [f"run {runs}: {what} differs" for what in differs] + [
-                f"run {runs}: {one} is left" for one in left
-            ]
+            wrong += [f"run {runs}: {what} differs" for what in differs]
+            wrong += [f"run {runs}: {one} is left" for one in left]
             cuts, runs = cuts + made, runs + 1
             verdict = "the same" if not differs else f"DIFFERS in {', '.join(differs)}"
             print(f"run {runs}: {made} cuts, {verdict}, left over: {len(left)}; {cuts} of {asked.cuts}", flush=True)
     print("\n| the power went | times |\n|---|---|")
     for when, count in sorted(seen.items()):
         print(f"| {when} | {count} |")
-    good = "all" if not wrong else "NOT all"
-    print(
-        f"\n{cuts} cuts of {runs} runs in {time.monotonic() - began:.0f} s, seed {asked.seed}: {good} came to the same"
-    )
+    took_s, verdict = time.monotonic() - began, "NOT all" if wrong else "all"
+    print(f"\n{cuts} cuts of {runs} runs in {took_s:.0f} s, seed {asked.seed}: {verdict} came to the same")
     sys.exit("\n".join(wrong) if wrong else 0)
 
 
