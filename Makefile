@@ -9,7 +9,7 @@ READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 CODE := $(wildcard src tests examples bench)
 
-.PHONY: help setup demo test check bench bench-faults soak docs clean
+.PHONY: help setup demo test check bench bench-faults bench-powercuts soak docs clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -33,6 +33,9 @@ bench: $(BENCH_READY)  ## Measure against PyTorch DDP; writes docs/benchmarks.md
 
 bench-faults: setup  ## Measure what deaths cost: workers killed and stopped, captains killed
 	$(BIN)/python bench/faults.py
+
+bench-powercuts: setup  ## Kill all processes of runs at once, 100 times, and compare what they come to
+	$(BIN)/python bench/powercuts.py
 
 soak: setup  ## The long tests
 	$(BIN)/pytest -m soak

@@ -51,8 +51,9 @@ class Terminal:
         assert self.workers() == []
         return done
 
-    def start(self, *arguments: str, python: tuple[str, ...] = HOLDFAST) -> subprocess.Popen[str]:
-        environment = {**os.environ, "HOLDFAST_HOME": str(self.home), "COLUMNS": "120"}
+    def start(self, *arguments: str, python: tuple[str, ...] = HOLDFAST, fault: str = "") -> subprocess.Popen[str]:
+        """`fault` is what happens to the run's processes, as HOLDFAST_FAULT has it."""
+        environment = {**os.environ, "HOLDFAST_HOME": str(self.home), "COLUMNS": "120", "HOLDFAST_FAULT": fault}
         return subprocess.Popen(
             [sys.executable, *python, *arguments],
             cwd=self.place,

@@ -21,6 +21,7 @@ DOWNWARD = (
     "data",
     "ledger",
     "job",
+    "faults",
     "errors",
 )
 # The front door stands outside the rooms: it shows what is in them, and no room may lean on it.

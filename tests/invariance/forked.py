@@ -1,14 +1,14 @@
 """An engine for tests: workers are forked, so a case costs no import, and each may be told where to kill itself.
 
-They are real processes that die by a real SIGKILL. The place is counted in `fence` calls, which stand at every
-instruction that matters for a commit: before and after something is published, saved, marked or done.
+They are real processes that die by a real SIGKILL. The place is counted in the points of `holdfast.faults` that a step
+passes. HOLDFAST_FAULT itself is read when a process begins, which a forked one does not.
 """
 
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.engines.local import AdoptedProcess
@@ -29,7 +29,7 @@ class ForkedProcess(AdoptedProcess):
 
 
 class ForkingEngine:
-    """`deaths` says, per worker, at which fence it kills itself; a worker that is not named lives."""
+    """`deaths` says, per worker, at which point it kills itself; a worker that is not named lives."""
 
     def __init__(self, deaths: dict[int, int]) -> None:
         self.deaths = deaths
@@ -72,14 +72,18 @@ def _live(arguments: Sequence[str], log: Path, death: int | None) -> None:
 
 def _die_at(count: int) -> None:
     left = count
-    real: Callable[[], None] = words.fence
 
-    def fence() -> None:
+    def reached(point: str) -> None:
         nonlocal left
         left -= 1
         if left <= 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        real()
+
+    def fence(point: str) -> None:
+        reached(point)
+        words.fence(point)
 
     for module in (apply, gathering, stepper):
         module.fence = fence
+    for module in (gathering, stepper):
+        module.reached = reached

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from holdfast import faults
+
 Words = memoryview
 _SPINS = 300
 _NAP_S = 0.00005
@@ -19,10 +21,21 @@ def words_of(buffer: memoryview) -> Words:
     return buffer.cast("Q")
 
 
-def fence() -> None:
-    """Make earlier stores visible before later ones; taking a lock is a full barrier everywhere."""
+def _fence(point: str) -> None:
     with _fence_lock:
         pass
+
+
+def _fence_to_die_at(point: str) -> None:
+    faults.reached(point)
+    _fence(point)
+
+
+fence = _fence_to_die_at if faults.ASKED else _fence
+"""Make earlier stores visible before later ones; taking a lock is a full barrier everywhere.
+
+Where order matters, a death does, too: each fence is a place of `holdfast.faults`, named by a literal.
+"""
 
 
 def wait_until(reached: Callable[[], bool], broken: Callable[[], bool], deadline_s: float) -> bool:

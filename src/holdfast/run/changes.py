@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import RunError
+from holdfast.faults import reached
 from holdfast.job import Job
 from holdfast.job.changes import changed
 
@@ -77,6 +78,7 @@ class Changes:
             path, least = self._step(len(self._steps) + 1), self._steps[-1] if self._steps else 0
             if not path.exists():
                 _create(path, str(max(step, least)))
+                reached("change.fixed")
             self._steps.append(int(path.read_text()))
         return sum(first <= step for first in self._steps[:count])
 
@@ -101,11 +103,12 @@ def _read(path: Path) -> str | None:
 def _create(path: Path, text: str) -> bool:
     """Whole and on disk, or not at all; False when it was there already."""
     path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    draft = path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}-{os.getpid()}")
     with draft.open("w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    reached("change.drafted")
     try:
         os.link(draft, path)
     except FileExistsError:

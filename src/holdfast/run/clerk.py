@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.errors import HoldfastError
+from holdfast.faults import reached
 from holdfast.job import CheckpointSpec
 from holdfast.ledger.checkpoints import CheckpointInfo, retain, sweep, write
 from holdfast.run.gauges import Gauges
@@ -106,15 +107,19 @@ class Clerk:
     def _save_shadow(self, gauges: Gauges, step: int) -> None:
         # Linux has a niceness per thread: the copy to disk takes only what the workers leave.
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        reached("shadow.seen")
         try:
             self._save(gauges, step, from_shadow=True)
         except HoldfastError as error:
             self._failed(error)
         finally:
+            reached("shadow.saved")
             self._is_ready = self._seconds_left(gauges, time.monotonic()) < _SOON_S
             gauges.release_shadow(give_back=not self._is_ready)
+            reached("shadow.released")
 
     def _save(self, gauges: Gauges, step: int, from_shadow: bool) -> None:
         sections = gauges.sections(step, from_shadow)
         self._saved(write(self._place.checkpoints, step, sections, self._meta))
+        reached("checkpoint.saved")
         retain(self._place.checkpoints, self._spec.keep)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.engines.base import KILLED, Activity, Engine, Process
+from holdfast.faults import reached
 from holdfast.planes.arena import Arena, available_memory, too_little
 from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Message
 from holdfast.run import events as e
@@ -151,6 +152,7 @@ class Crew:
         processes = {str(worker): [hand.process.pid, hand.process.born] for worker, hand in self._hands.items()}
         own = {"views": self.views, "processes": processes, "arena": self._arena, "checkpoint": self._checkpoint}
         self._place.write_standing(self._captain.term, {**self._captain.standing(), **own})
+        reached("standing.written")
 
     def _carry_out(self, action: e.Action) -> None:
         match action:
@@ -159,16 +161,22 @@ class Crew:
             case e.Propose(view, asked):
                 assert self.gauges is not None
                 self.gauges.announce(self._captain.term, view.epoch)
+                reached("view.announced")
                 self._tell(asked, _proposal(view))
+                reached("view.proposed")
             case e.Commit(view):
                 self.views += 1
+                reached("view.agreed")
                 self._tell([worker for worker, _ in view.members], _commitment(view))
+                reached("view.committed")
                 if view.members:
                     self._ears.note(_joined(view, self.views), "")
             case e.Release(worker):
                 self._send(self._hands[worker], {"kind": "quit"})
+                reached("worker.released")
             case e.Kill(worker):
                 self._hands[worker].process.kill()
+                reached("worker.killed")
             case e.Note():
                 self._ears.note(action, "")
             case e.End():
@@ -178,6 +186,7 @@ class Crew:
         arguments = [str(self._place.root), str(worker), str(self._arena), self._checkpoint]
         log = self._place.log_of(worker)
         process = self._engine.start(arguments, log, self._threads, [self._arena])
+        reached("worker.started")
         self._watch(worker, process)
         self._remember()
         self._ears.note(e.Note("started", f"worker {worker} started (pid {process.pid})", worker), "")
@@ -227,6 +236,7 @@ class Crew:
             self._hang_up(hand)
         hand.channel = channel
         self._selector.register(channel, selectors.EVENT_READ, lambda: self._listen(worker, channel))
+        reached("worker.greeted")
         self._send(hand, {"kind": "welcome", "term": self._captain.term})
         told = {message["kind"]: message for message in greeting.get("told", ())}
         done = told.get("done", {}).get("epoch")
@@ -308,6 +318,7 @@ class Crew:
             self._hang_up(hand)
         cause = hand.process.cause()
         hand.process.close()
+        reached("worker.buried")
         self._decide(e.Lost(worker, f"worker {worker} died: {cause}", self._to_blame(worker, cause)))
 
     def _to_blame(self, worker: int, cause: str) -> e.Place | None:

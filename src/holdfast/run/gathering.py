@@ -6,6 +6,7 @@ change of the crew everybody finds in the table what there is, and computes only
 
 from collections.abc import Callable, Iterable, Iterator
 
+from holdfast.faults import reached
 from holdfast.planes.words import fence
 from holdfast.step.gradients import Conflict, Sink
 from holdfast.step.memory import Memory
@@ -87,13 +88,14 @@ class Gathering:
         return None
 
     def _publish(self, step: int, node: Node, slot: int) -> None:
-        fence()
+        fence("partial.computed")
         self._memory.publish(step, node, slot)
+        reached("partial.published")
         self._held[node] = slot
 
     def _forget(self, low: int) -> None:
         self._memory.withdraw(low)
-        fence()
+        fence("partial.withdrawn")
         self._held = {node: slot for node, slot in self._held.items() if node.low != low}
 
     def _free(self) -> int:
@@ -103,6 +105,7 @@ class Gathering:
     def _begin(self, step: int, replica: int) -> None:
         """Say where this worker is, for whoever wants to know where it died."""
         self._memory.seats[self._memory.seat_cell(self._seat, Seat.COMPUTING)] = step + 1 << 24 | replica + 1
+        reached("replica.begun")
 
     def _beat(self) -> None:
         seats, cell = self._memory.seats, self._memory.seat_cell

@@ -5,7 +5,6 @@ time, since they may bring about another captain.
 """
 
 import contextlib
-import re
 import shutil
 import stat
 import time
@@ -29,7 +28,6 @@ _GRACE_S = 120.0
 a holder that cannot be seen from here, in another container say, is believed to live when its lease has run out."""
 _TIDY_S = 0.01
 """How long a run that begins goes on looking at others; what is left over is for the next one."""
-_DRAFT = re.compile(r"(?:layout|standing)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +94,8 @@ def _on_record(run: Run, lease: Lease | None) -> Iterator[Leftover]:
 def _on_disk(run: Run, place: RunPlace) -> Iterator[Leftover]:
     if place.socket.is_socket():
         yield Leftover("socket", run.id, str(place.socket), "nobody listens")
-    shared = [(path, int(found[1])) for path in _entries(place.root) if (found := _DRAFT.fullmatch(path.name))]
-    saved = [(path, pid) for path in _entries(place.checkpoints) if (pid := draft_pid(path)) is not None]
-    for path, pid in (*shared, *saved):
+    saved = {path: pid for path in _entries(place.checkpoints) if (pid := draft_pid(path)) is not None}
+    for path, pid in sorted({**place.drafts(), **saved}.items()):
         yield Leftover("draft", run.id, str(path), f"process {pid} did not finish it", _size(path))
 
 

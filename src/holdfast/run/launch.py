@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.engines.local import born, start_apart
 from holdfast.errors import CheckpointError, RunError
+from holdfast.faults import expect, reached
 from holdfast.job import Job
 from holdfast.job.changes import changed
 from holdfast.ledger import UNFINISHED, Ledger
@@ -38,11 +39,15 @@ def launch(ledger: Ledger, job: Job) -> str:
         workers=job.crew.workers.start,
         steps_total=job.train.steps or 0,
     )
+    place = place_of(ledger, run.id)
+    expect(place.root)
+    reached("run.created")
     try:
-        place_of(ledger, run.id).prepare(job)
+        place.prepare(job)
     except Exception as error:
         ledger.update_run(run.id, status="failed", error=str(error))
         raise
+    reached("run.prepared")
     return run.id
 
 
@@ -60,6 +65,7 @@ def execute(
     instead. Ctrl-C stops the run at the end of a step, and a second one at once.
     """
     place = place_of(ledger, run)
+    expect(place.root)
     job = place.job()
     show.begin(run, job)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.engines.local import born
 from holdfast.errors import LedgerError, RunError
+from holdfast.faults import reached
 from holdfast.ledger import Lease, Ledger
 
 _TTL_S = 10.0
@@ -26,6 +27,7 @@ class RunLease:
         self._holder = f"{os.getpid()}-{born(os.getpid())}-{secrets.token_hex(4)}.{_here()}"
         self._asked_at = self._renewed_at = time.monotonic()
         self.term = self._take(run)
+        reached("lease.taken")
 
     def renew(self, now: float) -> bool:
         """Called often. False while the ledger cannot be reached and another may have the lease by now.
@@ -43,6 +45,7 @@ class RunLease:
                     f"another process leads run {self._run} now; `holdfast attach {self._run}` watches it there"
                 )
             self._renewed_at = now
+            reached("lease.renewed")
         return now - self._renewed_at < _TTL_S
 
     def release(self) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from holdfast.engines.local import start_apart
+from holdfast.faults import reached
 from holdfast.planes.arena import PAGE, Arena
 from holdfast.planes.channel import Channel, Closed, Malformed, Message, connect
 from holdfast.planes.words import words_of
@@ -91,6 +92,7 @@ class Line:
             channel.close()
             return
         self._channel, self._term = channel, welcome["term"]
+        reached("captain.found")
 
     def _bring_about(self) -> None:
         """Start a process that will try to be captain. The lease lets one of them."""
@@ -103,9 +105,11 @@ class Line:
         self._brought_at = now
         arguments = ["holdfast.run.detached", self._place.root.name, str(self._place.home), str(self._descriptor)]
         self._successor = start_apart(arguments, self._place.log_of_captain, [self._descriptor])
+        reached("captain.called")
 
     def _lose(self) -> None:
         if self._channel is not None:
             self._channel.close()
         self._channel = None
         self._alone_since = time.monotonic()
+        reached("captain.missed")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import JobError
+from holdfast.errors import JobError, RunError
+from holdfast.faults import reached
 from holdfast.job import Job
 from holdfast.run.changes import Changes
 
@@ -43,6 +44,10 @@ class RunPlace:
         return Changes(self.root / "changes")
 
     @property
+    def metrics(self) -> Path:
+        return self.root / "metrics"
+
+    @property
     def key(self) -> str:
         return (self.root / "key").read_text()
 
@@ -54,14 +59,14 @@ class RunPlace:
         return self.logs / f"worker-{worker}.log"
 
     def prepare(self, job: Job) -> None:
-        """Write down the job and what its processes need to load it."""
+        """Write down the job and what its processes need to load it; the job last, so where it is, all is."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.logs.mkdir(exist_ok=True)
-        _write_private(self.root / "key", secrets.token_hex(32).encode())
-        how = {"job": job.resolved(), "base_dir": str(job.base_dir), "path": sys.path}
-        (self.root / "job.json").write_text(json.dumps(how))
+        _write(self.root / "key", secrets.token_hex(32).encode())
         if job.objects:
-            _write_private(self.root / "objects.pkl", _pickled(job.objects))
+            _write(self.root / "objects.pkl", _pickled(job.objects))
+        how = {"job": job.resolved(), "base_dir": str(job.base_dir), "path": sys.path}
+        _write(self.root / "job.json", json.dumps(how).encode())
 
     def load_job(self) -> tuple[Job, Mapping[str, Any]]:
         """The job, and the live objects that came with it; makes this process find the same modules."""
@@ -70,25 +75,34 @@ class RunPlace:
 
     def job(self) -> Job:
         """The job alone, which is there at once; makes this process find the same modules."""
-        how = json.loads((self.root / "job.json").read_text())
+        try:
+            how = json.loads((self.root / "job.json").read_text())
+        except FileNotFoundError:
+            raise RunError(
+                f"run {self.root.name} was never begun: who was to begin it died first; begin anew with `holdfast run`"
+            ) from None
         sys.path[:] = list(dict.fromkeys([*how["path"], *sys.path]))
         return Job.from_dict(how["job"], Path(how["base_dir"]))
 
     def write_layout(self, summary: Mapping[str, Any]) -> None:
         """Kept for the captain's side; every worker would write the same."""
-        draft = self.root / f"layout.{os.getpid()}"
-        draft.write_text(json.dumps(summary))
-        draft.replace(self.root / "layout.json")
+        _write(self.root / "layout.json", json.dumps(summary).encode())
 
     def read_layout(self) -> dict[str, Any]:
         layout: dict[str, Any] = json.loads((self.root / "layout.json").read_text())
         return layout
 
+    def write_metrics(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """What was measured of the model after so many steps; there before anybody is told, so it is never lost."""
+        self.metrics.mkdir(exist_ok=True)
+        _write(self.metrics / f"{step:08}.json", json.dumps(metrics).encode())
+
+    def read_metrics(self) -> dict[int, dict[str, Any]]:
+        return {int(path.stem): json.loads(path.read_text()) for path in self.metrics.glob("????????.json")}
+
     def write_standing(self, term: int, standing: Mapping[str, Any]) -> None:
         """What the captain of the next term must know; each writes to a file of its own, so an old one does no harm."""
-        draft = self.root / f"standing.{os.getpid()}"
-        draft.write_text(json.dumps(standing))
-        draft.replace(self.root / f"standing-{term:08}.json")
+        _write(self.root / f"standing-{term:08}.json", json.dumps(standing).encode())
 
     def read_standing(self) -> dict[str, Any] | None:
         """That of the highest term."""
@@ -97,9 +111,14 @@ class RunPlace:
         return standing
 
     def forget_standings(self) -> None:
-        """A new execution begins, or one is over."""
-        for path in self.root.glob("standing-*.json"):
+        """A new execution begins, or one is over, so whatever is half written stays so for ever."""
+        for path in (*self.root.glob("standing-*.json"), *self.drafts()):
             path.unlink(missing_ok=True)
+
+    def drafts(self) -> dict[Path, int]:
+        """Files that are being written, or never will be, and the processes that write them, or wrote."""
+        names = (path for pattern in ("", "metrics/", "changes/") for path in self.root.glob(f"{pattern}*.draft-*"))
+        return {path: int(path.name.rpartition("-")[2]) for path in names}
 
     def _objects(self) -> Mapping[str, Any]:
         path = self.root / "objects.pkl"
@@ -124,7 +143,10 @@ def _pickled(objects: Mapping[str, Any]) -> bytes:
     return data
 
 
-def _write_private(path: Path, data: bytes) -> None:
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all, whoever dies meanwhile, and for its owner alone."""
+    draft = path.with_name(f"{path.name}.draft-{os.getpid()}")
+    with open(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
         file.write(data)
+    reached("file.drafted")
+    draft.replace(path)

@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from typing import Any, Unpack
 
 from holdfast.errors import HoldfastError, LedgerError
+from holdfast.faults import reached
 from holdfast.ledger import Ledger, RunChange
 from holdfast.ledger.checkpoints import CheckpointInfo
 from holdfast.ledger.curves import CurveWriter
@@ -36,6 +37,9 @@ class Record:
         self._run = run
         self._curves = curves
         self._noted: int | None = None
+        noted = ledger.metrics(run, "train.loss")
+        self._noted_before = noted[-1].step + 1 if noted else 0
+        """Where the curves in the ledger ended: when everybody died, a later step may just have been saved."""
         self._noted_at = 0.0
 
     def note(self, note: Note, step: int, trace: str = "") -> None:
@@ -65,17 +69,17 @@ class Record:
         if now - self._noted_at < _PAUSE_S or not gauges.is_prepared:
             return
         self._noted_at = now
-        start = gauges.began_at if self._noted is None else self._noted
+        start = min(gauges.began_at, self._noted_before) if self._noted is None else self._noted
         stop = gauges.committed
         rows = gauges.rows(start, stop, max(1, gauges.layout["steps"] // _POINTS)) if stop > start else []
         self._noted = stop
-        wall = time.time() - time.monotonic()
+        wall, present = time.time() - time.monotonic(), time.monotonic()
         columns = ("loss", "lr", "grad_norm") if any(row.grad_norm for row in rows) else ("loss", "lr")
         points = [(row.step, f"train.{name}", float(getattr(row, name))) for row in rows for name in columns]
         self._points(points)
         for row in rows:
             for name in columns:
-                self._curves.scalar(f"train/{name}", getattr(row, name), row.step, wall + row.time)
+                self._curves.scalar(f"train/{name}", getattr(row, name), row.step, wall + (row.time or present))
         if rows:
             self._curves.flush()
             self.update(steps_done=stop)
@@ -117,4 +121,5 @@ class Record:
             write()
         except LedgerError:
             return False
+        reached("ledger.noted")
         return True

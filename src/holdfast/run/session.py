@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from holdfast.engines.base import Engine
 from holdfast.engines.local import LocalEngine
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, RunError
+from holdfast.faults import reached
 from holdfast.job import Job
 from holdfast.ledger import Ledger, Status
 from holdfast.ledger.curves import CurveWriter
@@ -70,7 +71,8 @@ class Session:
         self._gauges: Gauges | None = None
         self._progress: Progress | None = None
         self._stalls: Stalls | None = None
-        self._metrics: dict[str, Any] = {}
+        self._noted: set[int] = set()
+        """The steps whose metrics are in the ledger."""
 
     def interrupt(self) -> None:
         """The first time: finish the step, save, and stop. The second time: stop at once."""
@@ -92,6 +94,7 @@ class Session:
             self._record.close()
             os.close(descriptor)
             curves.close()
+            reached("lease.due")
             lease.release()
 
     def _arena(self) -> int:
@@ -104,11 +107,12 @@ class Session:
 
     def _run(self, descriptor: int, lease: RunLease) -> dict[str, Any]:
         ears = Ears(self._note, self._measured, self._laid_out)
-        standing = self.place.read_standing() if self._start.arena is not None else None
+        standing = self._standing()
         crew = Crew(self.place, self._captain(standing), self._engine, descriptor, ears)
         try:
             self._begin(crew, standing)
             ending = self._watch(crew, lease)
+            reached("crew.ended")
         except Superseded:
             crew.abandon()
             raise
@@ -118,8 +122,19 @@ class Session:
             crew.dismiss(at_once=True)
             raise
         crew.dismiss(at_once=self._interrupts > 1)
+        reached("crew.dismissed")
         self.place.forget_standings()
+        reached("standing.forgotten")
         return self._close(crew, ending)
+
+    def _standing(self) -> dict[str, Any] | None:
+        """Of the captain before this one. There may be none: of several who want to follow, one may be too late."""
+        if self._start.arena is None:
+            return None
+        standing = self.place.read_standing()
+        if standing is None:
+            raise RunError(f"run {self._start.run} is over, so nobody has to lead it on")
+        return standing
 
     def _captain(self, standing: dict[str, Any] | None) -> Captain:
         spec = self._job.crew
@@ -132,13 +147,17 @@ class Session:
         return Captain.successor(terms, self._term, known)
 
     def _begin(self, crew: Crew, standing: dict[str, Any] | None) -> None:
+        self._noted = {event.step or 0 for event in self._ledger.events(self._start.run) if event.kind == "measured"}
+        self._catch_up()
         self._record.update(status="running", pid=os.getpid())
+        reached("run.begun")
         threads = self._job.train.threads
         if standing is None:
             self._record.update(started=time.time())
             crew.begin(threads, self._start.checkpoint)
         else:
             self._note(Note("captain", f"process {os.getpid()} is the captain now, the one before is gone"), "")
+            reached("standing.read")
             crew.take_over(threads, standing)
 
     def _watch(self, crew: Crew, lease: RunLease) -> End:
@@ -164,6 +183,7 @@ class Session:
     def _close(self, crew: Crew, ending: End) -> dict[str, Any]:
         """Save what there is, and put the result on record."""
         gauges = self._gauges
+        self._catch_up()
         if gauges is not None and gauges.is_prepared:
             self._tell_changes(gauges)
             self._record.points(gauges, float("inf"))
@@ -181,6 +201,7 @@ class Session:
             error=ending.error,
             pid=None,
         )
+        reached("run.recorded")
         return result
 
     def _save(self, gauges: Gauges, ending: End) -> End:
@@ -192,6 +213,7 @@ class Session:
             self._clerk.save_committed(gauges)
         except HoldfastError as error:
             return End("failed", str(error))
+        reached("state.saved")
         return ending
 
     def _result(self, crew: Crew, ending: End, gauges: Gauges | None) -> dict[str, Any]:
@@ -202,7 +224,7 @@ class Session:
             "fingerprint": self._job.fingerprint,
             "steps": 0,
             "samples": 0,
-            "metrics": self._metrics,
+            "metrics": self._metrics(gauges),
             "views": crew.views,
             "workers": self._job.crew.workers.start,
             "replicas": self._job.train.replicas,
@@ -213,24 +235,31 @@ class Session:
         return result
 
     def _outcome(self, gauges: Gauges, status: str) -> dict[str, Any]:
-        rows = gauges.rows(gauges.began_at, gauges.committed)
+        history = gauges.rows(0, gauges.committed)
+        rows = history[gauges.began_at :]  # what came before was timed by another clock, if at all
         speed = speed_of(rows)
         whole = status != "failed" and self._interrupts < 2
         model, state = digests(gauges.sections(gauges.committed, False)) if whole else (None, None)
         seconds = rows[-1].time - rows[0].time if rows else 0.0
         return {
             "steps": gauges.committed,
-            "samples": speed.samples,
+            "samples": sum(int(row.samples) for row in history),
             "seconds": seconds,
             "samples_per_s": speed.samples / seconds if seconds else None,
             "steady_samples_per_s": speed.samples_per_s,
             "longest_step_s": speed.longest_step_s,
             "median_step_s": speed.median_step_s,
             "first_step_s": rows[0].time - self._start.asked_at if rows and self._start.asked_at is not None else None,
-            "loss": rows[-1].loss if rows else None,
+            "loss": history[-1].loss if history else None,
             "model_sha256": model,
             "state_sha256": state,
         }
+
+    def _metrics(self, gauges: Gauges | None) -> dict[str, Any]:
+        """The last that are of the committed state, or of one before it."""
+        found = self.place.read_metrics()
+        known = [step for step in found if gauges is not None and step <= gauges.committed]
+        return found[max(known)] if known else {}
 
     def _with_last_checkpoint(self, error: str) -> str:
         saved = self._ledger.checkpoints(self._start.run)
@@ -262,9 +291,15 @@ class Session:
             self._tell(note, step)
 
     def _measured(self, step: int, metrics: dict[str, Any]) -> None:
-        self._metrics = metrics
+        self._noted.add(step)
         self._record.measured(step, metrics)
         self._show.measured(step, metrics)
+
+    def _catch_up(self) -> None:
+        """Note what the workers measured while nobody heard them."""
+        for step, metrics in sorted(self.place.read_metrics().items()):
+            if step not in self._noted:
+                self._measured(step, metrics)
 
     def _laid_out(self, gauges: Gauges) -> None:
         self._gauges = gauges

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from holdfast.faults import reached
 from holdfast.ledger.checkpoints import Reader
 from holdfast.planes.arena import give_back_freed_memory
 from holdfast.planes.words import fence, wait_until
@@ -122,12 +123,13 @@ class Stepper:
         if self._leads:
             if not self._is_prepared():
                 self._tools.prepare()
+                reached("state.prepared")
             header[Header.TORN] = mend(self._memory)
             step = step_of(self._memory)
             header[Header.ENTERED] = step
             header[Header.KEPT] = len(replicas_in(self._memory.published(step)))
             self._mark_committed(step)
-            fence()
+            fence("state.mended")
             header[Header.MENDED] = self._view.epoch
         self._wait(lambda: header[Header.MENDED] == self._view.epoch)
         self._tools.attach()
@@ -147,6 +149,7 @@ class Stepper:
         if self._leads:
             # The buffers' mark may complete the step, so what belongs to the step comes before it.
             self._note(step, total, count, norm)
+            reached("step.noted")
             applier.finish_buffers(step, count, keep=bool(orders & _SNAPSHOT))
         self._meet(step, _APPLIED)
         if self._leads:
@@ -179,7 +182,7 @@ class Stepper:
             header[Header.SERVED_SNAPSHOT] = header[Header.WISH_SNAPSHOT]
         changes = self._tools.changes.holding(step, header[Header.WISH_CHANGES])
         header[Header.ORDERS] = step + 1 << _ORDER_BITS | changes << _BITS | bits
-        fence()
+        fence("orders.given")
 
     def _heed_orders(self) -> int:
         """What is special about the step; from here on the job is as the changes that hold in it leave it."""
@@ -208,8 +211,9 @@ class Stepper:
         header = self._memory.header
         self._mark_committed(step + 1)
         if orders & _SNAPSHOT:
-            fence()
+            fence("step.marked")
             header[Header.SHADOW_FULL] = step + 1
+        reached("step.committed")
 
     def _mark_committed(self, steps: int) -> None:
         """Tell the captain's side; a leader that died before it could is made good for by the next."""
@@ -225,12 +229,13 @@ class Stepper:
             if memory.chunks[chunk] != step + 1:
                 self._pause()
                 evaluation.fill(memory, chunk)
-                fence()
+                fence("chunk.evaluated")
                 memory.chunks[chunk] = step + 1
                 self._set(Seat.BEATS, self._get(Seat.BEATS) + 1)
         self._meet(step, _EVALUATED)
         if self._leads:
             self._report({"kind": "evaluated", "step": step, "metrics": evaluation.metrics(memory)})
+            reached("metrics.reported")
             memory.header[Header.EVALUATED] = step + 1
         self._wait(lambda: memory.header[Header.EVALUATED] == step + 1)
 
@@ -244,11 +249,11 @@ class Stepper:
         self._wait(lambda: all(target <= seats[cell] < limit for cell in cells))
 
     def _wait(self, reached: Callable[[], bool]) -> None:
-        fence()
+        fence("meeting.reached")
         self._set(Seat.WAITING, 1)
         while not wait_until(reached, self._is_outdated, _HEARTBEAT_S):
             self._pause()
-        fence()
+        fence("meeting.over")
         self._set(Seat.WAITING, 0)
 
     def _pause(self) -> None:

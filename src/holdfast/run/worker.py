@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
+from holdfast.faults import expect, reached
 from holdfast.planes.channel import Closed, Message
 from holdfast.run.line import Line
 from holdfast.run.place import RunPlace
@@ -25,6 +26,7 @@ def main() -> None:
     # A Ctrl-C in the user's terminal is the captain's business; a worker is told what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     place = RunPlace(Path(root))
+    expect(place.root, int(worker))
     living = Worker(place, int(worker), int(descriptor))
     signal.signal(signal.SIGTERM, living.take_notice)
     try:
@@ -76,9 +78,12 @@ class Worker:
 
     def _say(self, kind: str, **more: Any) -> None:
         self._told[kind] = {"kind": kind, **more}
+        reached("message.due")
         self._line.send(self._told[kind])
+        reached("message.sent")
 
     def _report(self, message: Message) -> None:
+        self._place.write_metrics(message["step"], message["metrics"])
         self._say(**message)
 
     def _build(self, checkpoint: str) -> "Tools":
@@ -94,6 +99,7 @@ class Worker:
         layout = work.layout()
         rules.prepare(work.job.optimizer)
         self._place.write_layout(summary(layout))
+        reached("worker.built")
         self._say("built", digest=layout.digest)
         return Tools(work, Memory(Arena(self._descriptor, layout.size), layout), checkpoint, self._place.changes)
 

@@ -91,8 +91,9 @@ class Applier:
         shapes, done = self._layout.shapes.pieces, self._memory.done
         for index in pieces:
             self._apply_piece(step, index, count, scale, keep, moments[shapes[index].group])
-            fence()
+            fence("piece.updated")
             done[index] = step + 1
+            fence("piece.done")
             self._memory.seats[self._undo_cell] = 0
 
     def learning_rate(self, step: int) -> float:
@@ -105,11 +106,11 @@ class Applier:
             if keep:
                 self._memory.keep_buffers()
             self._prepare_buffers(count)
-            fence()
+            fence("buffers.prepared")
             done[cell] = 2 * step + 1
         if done[cell] < 2 * step + 2:
             self._adopt_buffers()
-            fence()
+            fence("buffers.adopted")
             done[cell] = 2 * step + 2
 
     def _prepare_buffers(self, count: float) -> None:
@@ -201,15 +202,15 @@ class Applier:
     def _save(self, step: int, index: int, keep: bool) -> None:
         for place, part in self._copies_of(index, keep):
             place[:] = part
-        fence()
+        fence("piece.copied")
         self._mark(step, index, keep, saved=_ALL)
 
     def _mark(self, step: int, index: int, keep: bool, saved: int) -> None:
         seats, mark = self._memory.seats, step + 1 << _PIECE_BITS | index
         seats[self._saved_cell] = saved
-        fence()
+        fence("piece.unmarked")
         seats[self._undo_cell] = mark | _IN_SHADOW if keep else mark
-        fence()
+        fence("piece.marked")
 
     def _copies_of(self, index: int, keep: bool) -> list[tuple[memoryview, memoryview]]:
         """Where each part of a piece is saved; found out once, since a step has time for little else."""
@@ -278,7 +279,7 @@ def mend(memory: Memory) -> int:
         if memory.done[index] != mark >> _PIECE_BITS:
             _restore(memory, seat, mark, from_shadow)
             mended += 1
-        fence()
+        fence("piece.mended")
         memory.seats[cell] = 0
     return mended
 
@@ -307,7 +308,7 @@ def _restore(memory: Memory, seat: int, mark: int, from_shadow: bool) -> None:
     for place, part in zip(places, memory.piece_bytes(index), strict=True):
         part[4 * start : 4 * saved] = place[: 4 * (saved - start)]
     if start:
-        fence()
+        fence("stretch.restored")
         memory.begun[index] = tag * _ELEMENTS + start
 
 

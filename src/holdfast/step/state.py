@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from holdfast.errors import CheckpointError
+from holdfast.faults import reached
 from holdfast.job import AnyOptimizer
 from holdfast.ledger.checkpoints import Reader
 from holdfast.step.layout import Entry, Layout
@@ -62,6 +63,7 @@ def restore(memory: Memory, checkpoint: Reader) -> None:
                 f"the checkpoint of step {step} has no '{section['name']}': it was written by another model; "
                 "resume with the model's code as it was"
             ) from None
+        reached("section.restored")
     for index in range(len(memory.layout.shapes.pieces)):
         memory.done[index] = step
     memory.done[len(memory.layout.shapes.pieces)] = 2 * step

@@ -167,6 +167,14 @@ def test_retain_never_removes_all(tmp_path):
         checkpoints.retain(tmp_path, keep=0)
 
 
+def test_sweep_takes_the_drafts_of_a_process_that_nobody_has_asked_why_it_ended(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        draft = tmp_path / f"step-00000002.tmp-{process.pid}-0a1b2c3d"
+        draft.mkdir()
+        assert checkpoints.sweep(tmp_path) == [draft]
+
+
 def test_sweep_takes_the_drafts_of_the_dead_only(tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()

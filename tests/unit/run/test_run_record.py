@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from board import Board
 
 from holdfast.errors import LedgerError
 from holdfast.ledger import Ledger
 from holdfast.ledger.curves import CurveWriter
 from holdfast.run.events import Note
 from holdfast.run.record import Record
+from holdfast.step.places import Header
 
 
 class Weather:
@@ -84,3 +86,16 @@ def test_a_ledger_that_stays_away_does_not_keep_the_run_from_its_end(
     made.close()
     made.close()
     assert weather.refused >= 1
+
+
+def test_a_curve_has_no_gap_where_everybody_died(ledger: Ledger, curves: CurveWriter, board: Board) -> None:
+    """A checkpoint was saved of a later step than the last that had been noted."""
+    run = begun(ledger)
+    ledger.add_metrics(run, [(step, "train.loss", float(step)) for step in range(3)])
+    for step in range(8):
+        board.row(step, float(step), 4.0, 1.0)
+    board.header[Header.READY], board.header[Header.COMMITTED] = 1 + 6, 8
+    made = Record(ledger, run, curves)
+    made.points(board.gauges, now=100.0)
+    made.close()
+    assert [(point.step, point.value) for point in ledger.metrics(run, "train.loss")] == [(s, s) for s in range(8)]

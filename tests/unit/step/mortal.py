@@ -1,7 +1,7 @@
 """Death at any moment: a worker whose stores to shared memory end when its time has come.
 
-A moment is a fence, just before and just after a store to a shared word, or a place that a test names. What is torn
-by the death may be said with it, since a process can die in the middle of changing a tensor.
+A moment is a point of `holdfast.faults`, just before and just after a store to a shared word, or a place that a test
+names. What is torn by the death may be said with it, since a process can die in the middle of changing a tensor.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,13 @@ import pytest
 
 from holdfast.step.memory import Memory
 
-_FENCES = ("holdfast.step.apply.fence", "holdfast.run.gathering.fence", "holdfast.run.stepper.fence")
+_PLACES = (
+    "holdfast.step.apply.fence",
+    "holdfast.run.gathering.fence",
+    "holdfast.run.gathering.reached",
+    "holdfast.run.stepper.fence",
+    "holdfast.run.stepper.reached",
+)
 
 
 class Death(BaseException):
@@ -66,8 +72,8 @@ def mortal(memory: Memory, fuse: Fuse) -> Iterator[None]:
         memory.__dict__[name] = MortalWords(getattr(memory, name), fuse)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            for fence in _FENCES:
-                patch.setattr(fence, fuse.moment)
+            for place in _PLACES:
+                patch.setattr(place, lambda point: fuse.moment())
             yield
     except Death:
         pass

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.faults import reached
 from holdfast.ledger.checkpoints.layout import (
     CheckpointInfo,
     CorruptError,
@@ -100,8 +101,13 @@ def _remove(path: Path) -> None:
     # Renamed first: a removal cut short must leave a draft to be swept, not a checkpoint that looks broken.
     going = draft_path(path.parent, step_of(path) or 0)
     path.rename(going)
+    reached("checkpoint.going")
     shutil.rmtree(going, ignore_errors=True)
 
 
 def _lives(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    """A process that has ended and that nobody has asked why writes no more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False

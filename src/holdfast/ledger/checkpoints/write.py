@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.errors import CheckpointError
+from holdfast.faults import reached
 from holdfast.ledger.checkpoints.layout import (
     DATA,
     MANIFEST,
@@ -45,6 +46,7 @@ def write(
     draft = draft_path(root, step)
     try:
         draft.mkdir(parents=True)
+        reached("draft.begun")
         manifest = _write_data(draft / DATA, step, list(sections), meta, progress)
         digest = _commit(draft, manifest)
         _put_in_place(draft, step_path(root, step))
@@ -74,6 +76,7 @@ def _write_data(
             entries.append(Entry(section.name, section.dtype, tuple(section.shape), offset, size, crc32))
             offset += size
         os.fsync(fd)
+        reached("data.written")
     finally:
         os.close(fd)
     return Manifest(step, time.time(), meta, len(header), zlib.crc32(header), tuple(entries))
@@ -84,6 +87,7 @@ def _write_section(fd: int, section: Section, offset: int, progress: Callable[[i
     for chunk in chunks(section.data):
         crc32.append(zlib.crc32(chunk))
         _write_all(fd, chunk)
+        reached("chunk.written")
         offset += chunk.nbytes
         if offset % _SETTLE_BYTES < chunk.nbytes:
             _settle(fd, offset)
@@ -104,8 +108,10 @@ def _commit(draft: Path, manifest: Manifest) -> str:
     _write_file(draft / MANIFEST, text)
     # Everything that the marker vouches for must be on the disk before the marker is.
     _sync_directory(draft)
+    reached("manifest.written")
     _write_file(draft / MARKER, f"{digest}\n".encode())
     _sync_directory(draft)
+    reached("marker.written")
     return digest
 
 
@@ -114,11 +120,13 @@ def _put_in_place(draft: Path, final: Path) -> None:
         # A directory cannot be renamed onto a full one. A crash between the two renames loses this step only.
         aside = draft_path(final.parent, step_of(final) or 0)
         final.rename(aside)
+        reached("checkpoint.aside")
         draft.rename(final)
         shutil.rmtree(aside, ignore_errors=True)
     else:
         draft.rename(final)
     _sync_directory(final.parent)
+    reached("checkpoint.placed")
 
 
 def _write_file(path: Path, content: bytes) -> None:
