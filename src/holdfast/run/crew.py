@@ -15,6 +15,7 @@ from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Messag
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
 from holdfast.run.gauges import Gauges, speeds
+from holdfast.run.lease import here
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
 from holdfast.run.wishes import wish
@@ -47,7 +48,7 @@ class Ears:
 class Crew:
     """Runs until the captain ends it. Owned by one thread, which calls `turn` again and again, then `dismiss`."""
 
-    STANDING = ("views", "processes", "arena", "checkpoint")
+    STANDING = ("views", "processes", "where", "arena", "checkpoint")
     """What it adds to the captain's standing."""
 
     def __init__(self, place: RunPlace, captain: Captain, engine: Engine, arena: int, ears: Ears) -> None:
@@ -141,8 +142,9 @@ class Crew:
     def _remember(self) -> None:
         """What is about to be done is written down first, for the next captain."""
         processes = {str(worker): [hand.process.pid, hand.process.born] for worker, hand in self._hands.items()}
-        own = {"views": self.views, "processes": processes, "arena": self._arena, "checkpoint": self._checkpoint}
-        self._place.write_standing(self._captain.term, {**self._captain.standing(), **own})
+        own = {"views": self.views, "processes": processes, "where": here()}
+        memory = {"arena": self._arena, "checkpoint": self._checkpoint}
+        self._place.write_standing(self._captain.term, {**self._captain.standing(), **own, **memory})
 
     def _carry_out(self, action: e.Action) -> None:
         match action:

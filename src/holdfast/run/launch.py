@@ -17,7 +17,7 @@ from holdfast.planes.channel import Closed, Message, connect
 from holdfast.run.environment import differences, environment
 from holdfast.run.events import Note
 from holdfast.run.janitor import tidy
-from holdfast.run.lease import is_executed
+from holdfast.run.lease import here, is_executed
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Session, Show, Start
 
@@ -108,7 +108,9 @@ def is_alive(ledger: Ledger, run: str) -> bool:
     if is_executed(ledger, run):
         return True
     standing = place_of(ledger, run).read_standing()
-    return standing is not None and any(born(pid) == since for pid, since in standing["processes"].values())
+    if standing is None or standing["where"] != here():
+        return False
+    return any(born(pid) == since for pid, since in standing["processes"].values())
 
 
 def status_of(ledger: Ledger, run: str) -> str:
