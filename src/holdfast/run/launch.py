@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ from holdfast.errors import CheckpointError, RunError
 from holdfast.job import Job
 from holdfast.ledger import UNFINISHED, Ledger
 from holdfast.ledger.checkpoints import newest
-from holdfast.planes.channel import Closed, Message, connect
+from holdfast.planes.channel import Closed, Malformed, Message, connect
 from holdfast.run.environment import differences, environment
 from holdfast.run.events import Note
 from holdfast.run.janitor import tidy
 from holdfast.run.lease import here, is_executed
+from holdfast.run.messages import ANSWERS, checked
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Session, Show, Start
 
@@ -86,12 +87,14 @@ def ask(ledger: Ledger, run: str, wish: Message) -> Message:
     """Tell the process that executes the run what is wanted of it; the answer. Raises RunError if it refuses."""
     place = place_of(ledger, run)
     try:
-        channel = connect(place.socket, place.key, wish)
-        answer = channel.receive(timeout_s=_ANSWER_S)
-        channel.close()
+        with closing(connect(place.socket, place.key, wish)) as channel:
+            answer = channel.receive(timeout_s=_ANSWER_S)
+            answer = answer and checked(answer, ANSWERS)
     except (Closed, OSError):
         status = status_of(ledger, run)
         raise RunError(f"run {run} is not being executed (its status is {status}), so nobody can see to it") from None
+    except Malformed as error:
+        raise RunError(f"run {run} gave an answer that cannot be understood ({error})") from None
     if answer is None:
         raise RunError(f"run {run} has not answered for {_ANSWER_S:g} s; try again")
     if answer["kind"] == "refused":

@@ -38,6 +38,10 @@ class RunPlace:
         return self.root / "curves"
 
     @property
+    def layout(self) -> Path:
+        return self.root / "layout.json"
+
+    @property
     def key(self) -> str:
         return (self.root / "key").read_text()
 
@@ -73,10 +77,10 @@ class RunPlace:
         """Kept for the captain's side; every worker would write the same."""
         draft = self.root / f"layout.{os.getpid()}"
         draft.write_text(json.dumps(summary))
-        draft.replace(self.root / "layout.json")
+        draft.replace(self.layout)
 
     def read_layout(self) -> dict[str, Any]:
-        layout: dict[str, Any] = json.loads((self.root / "layout.json").read_text())
+        layout: dict[str, Any] = json.loads(self.layout.read_text())
         return layout
 
     def write_standing(self, term: int, standing: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ Decide = Callable[[e.Event], None]
 
 
 def wish(message: Message, captain: Captain, decide: Decide, stop: Callable[[], None]) -> Message:
-    """See to it; the answer is `ok`, or `refused` with a sentence."""
+    """See to a message of `FROM_PEOPLE`; the answer is `ok`, or `refused` with a sentence."""
     refusal = _refusal(message, captain)
     if refusal:
         return {"kind": "refused", "why": refusal}
@@ -31,15 +31,11 @@ def wish(message: Message, captain: Captain, decide: Decide, stop: Callable[[], 
 def _refusal(message: Message, captain: Captain) -> str:
     most = captain.terms.seats - 2
     match message:
-        case {"kind": "stop" | "pause" | "unpause"}:
-            return ""
-        case {"kind": "scale", "workers": int(workers)} if 1 <= workers <= most:
-            return ""
-        case {"kind": "scale", "workers": workers}:
+        case {"kind": "scale", "workers": workers} if not 1 <= workers <= most:
             return f"{workers} is not a number of workers between 1 and {most}, the job's replicas"
-        case {"kind": "drain", "worker": int(worker)}:
+        case {"kind": "drain", "worker": worker}:
             return _why_not_drained(worker, captain)
-    return f"{message['kind']} is not known here"
+    return ""
 
 
 def _why_not_drained(worker: int, captain: Captain) -> str:
