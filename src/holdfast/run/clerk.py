@@ -44,7 +44,6 @@ class Clerk:
         self._is_ready = False
         self._leaving = threading.Event()
         self._wished_at: float | None = None
-        place.checkpoints.mkdir(exist_ok=True)
         sweep(place.checkpoints)
 
     def look(self, gauges: Gauges, now: float) -> None:
@@ -117,4 +116,7 @@ class Clerk:
     def _save(self, gauges: Gauges, step: int, from_shadow: bool) -> None:
         sections = gauges.sections(step, from_shadow)
         self._saved(write(self._place.checkpoints, step, sections, self._meta))
-        retain(self._place.checkpoints, self._spec.keep)
+        try:
+            retain(self._place.checkpoints, self._spec.keep, step)
+        except HoldfastError as error:
+            self._failed(error)  # what is new is safe; what is old only takes room

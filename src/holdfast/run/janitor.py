@@ -29,7 +29,7 @@ _GRACE_S = 120.0
 a holder that cannot be seen from here, in another container say, is believed to live when its lease has run out."""
 _TIDY_S = 0.01
 """How long a run that begins goes on looking at others; what is left over is for the next one."""
-_DRAFT = re.compile(r"(?:layout|standing)\.(\d+)")
+_DRAFT = re.compile(r"(?:key|(?:job|layout|standing-\d+)\.json|objects\.pkl)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,11 @@ class RunPlace:
         """Write down the job and what its processes need to load it."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.logs.mkdir(exist_ok=True)
-        _write_private(self.root / "key", secrets.token_hex(32).encode())
+        self._write("key", secrets.token_hex(32).encode(), lasting=True)
         how = {"job": job.resolved(), "base_dir": str(job.base_dir), "path": sys.path}
-        (self.root / "job.json").write_text(json.dumps(how))
+        self._write("job.json", json.dumps(how).encode(), lasting=True)
         if job.objects:
-            _write_private(self.root / "objects.pkl", _pickled(job.objects))
+            self._write("objects.pkl", _pickled(job.objects), lasting=True)
 
     def load_job(self) -> tuple[Job, Mapping[str, Any]]:
         """The job, and the live objects that came with it; makes this process find the same modules."""
@@ -75,9 +75,7 @@ class RunPlace:
 
     def write_layout(self, summary: Mapping[str, Any]) -> None:
         """Kept for the captain's side; every worker would write the same."""
-        draft = self.root / f"layout.{os.getpid()}"
-        draft.write_text(json.dumps(summary))
-        draft.replace(self.layout)
+        self._write(self.layout.name, json.dumps(summary).encode())
 
     def read_layout(self) -> dict[str, Any]:
         layout: dict[str, Any] = json.loads(self.layout.read_text())
@@ -85,9 +83,7 @@ class RunPlace:
 
     def write_standing(self, term: int, standing: Mapping[str, Any]) -> None:
         """What the captain of the next term must know; each writes to a file of its own, so an old one does no harm."""
-        draft = self.root / f"standing.{os.getpid()}"
-        draft.write_text(json.dumps(standing))
-        draft.replace(self.root / f"standing-{term:08}.json")
+        self._write(f"standing-{term:08}.json", json.dumps(standing).encode())
 
     def read_standing(self) -> dict[str, Any] | None:
         """That of the highest term."""
@@ -99,6 +95,17 @@ class RunPlace:
         """A new execution begins, or one is over."""
         for path in self.root.glob("standing-*.json"):
             path.unlink(missing_ok=True)
+
+    def _write(self, name: str, data: bytes, lasting: bool = False) -> None:
+        """Whole or not at all, whoever dies meanwhile, and for its owner alone; if lasting, a power cut as well."""
+        draft = self.root / f"{name}.{os.getpid()}"
+        draft.unlink(missing_ok=True)
+        with open(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            if lasting:
+                os.fsync(file.fileno())
+        draft.replace(self.root / name)
 
     def _objects(self) -> Mapping[str, Any]:
         path = self.root / "objects.pkl"
@@ -121,9 +128,3 @@ def _pickled(objects: Mapping[str, Any]) -> bytes:
             "give a class or a function that makes them instead"
         ) from error
     return data
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        file.write(data)

@@ -134,7 +134,7 @@ def test_where_nothing_is_there_is_nothing(tmp_path):
     nowhere = tmp_path / "nowhere"
     assert checkpoints.scan(nowhere) == []
     assert checkpoints.newest(nowhere) == (None, [])
-    assert checkpoints.retain(nowhere, keep=1) == checkpoints.sweep(nowhere) == []
+    assert checkpoints.retain(nowhere, keep=1, step=1) == checkpoints.sweep(nowhere) == []
 
 
 def test_all_bad_is_none_with_all_reasons(tmp_path):
@@ -150,21 +150,30 @@ def test_all_bad_is_none_with_all_reasons(tmp_path):
 
 def test_retain_keeps_the_newest(tmp_path):
     infos = [checkpoints.write(tmp_path, step, state(), {}) for step in (1, 2, 3, 4)]
-    assert checkpoints.retain(tmp_path, keep=2) == [infos[1].path, infos[0].path]
+    assert checkpoints.retain(tmp_path, keep=2, step=4) == [infos[1].path, infos[0].path]
     assert names(tmp_path) == ["step-00000003", "step-00000004"]
-    assert checkpoints.retain(tmp_path, keep=2) == []
+    assert checkpoints.retain(tmp_path, keep=2, step=4) == []
 
 
 def test_retain_does_not_count_what_is_not_whole(tmp_path):
     infos = [checkpoints.write(tmp_path, step, state(), {}) for step in (1, 2, 3)]
     (infos[2].path / "COMMITTED").unlink()
-    assert checkpoints.retain(tmp_path, keep=1) == [infos[0].path]
+    assert checkpoints.retain(tmp_path, keep=1, step=3) == [infos[0].path]
     assert checkpoints.newest(tmp_path)[0] == infos[1]
+
+
+def test_retain_neither_counts_nor_takes_what_is_newer_than_what_was_written(tmp_path):
+    """The newest is corrupt, and so far only who has read it knows; the run has gone on from the one before."""
+    infos = [checkpoints.write(tmp_path, step, state(), {}) for step in (10, 50, 100)]
+    flip(infos[2].path / "state.safetensors", -1)
+    again = checkpoints.write(tmp_path, 60, state(), {})
+    assert checkpoints.retain(tmp_path, keep=1, step=60) == [infos[1].path, infos[0].path]
+    assert checkpoints.newest(tmp_path)[0] == again
 
 
 def test_retain_never_removes_all(tmp_path):
     with pytest.raises(ValueError, match="keep is 0"):
-        checkpoints.retain(tmp_path, keep=0)
+        checkpoints.retain(tmp_path, keep=0, step=1)
 
 
 def test_sweep_takes_the_drafts_of_the_dead_only(tmp_path):

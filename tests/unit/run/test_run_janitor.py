@@ -67,7 +67,7 @@ def recorded(ledger: Ledger, status: str) -> Run:
 
 
 def drafts() -> list[str]:
-    return ["layout.123", "standing.123", "checkpoints/step-00000010.tmp-123-ab12/state.safetensors"]
+    return ["layout.json.123", "standing-00000001.json.123", "checkpoints/step-00000010.tmp-123-ab12/state.safetensors"]
 
 
 def place(ledger: Ledger, run: Run) -> RunPlace:
@@ -125,8 +125,8 @@ def test_all_that_a_dead_run_left_is_found_and_then_removed(ledger: Ledger, run:
         ("status", "running", 0),
         ("lease", f"run:{run.id}", 0),
         ("socket", str(root / "control.sock"), 0),
-        ("draft", str(root / "layout.123"), DRAFT_BYTES),
-        ("draft", str(root / "standing.123"), DRAFT_BYTES),
+        ("draft", str(root / "layout.json.123"), DRAFT_BYTES),
+        ("draft", str(root / "standing-00000001.json.123"), DRAFT_BYTES),
         ("draft", str(root / "checkpoints" / "step-00000010.tmp-123-ab12"), DRAFT_BYTES),
     }
     assert {one.run for one in found} == {run.id}
