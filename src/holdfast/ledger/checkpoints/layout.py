@@ -160,10 +160,10 @@ def draft_pid(path: Path) -> int | None:
 
 def discard(path: Path) -> None:
     """Remove a draft, whatever it is; what cannot be removed stays for a later sweep."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # `rmtree` does not ignore all of them
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
             path.unlink(missing_ok=True)
 
 

@@ -115,8 +115,9 @@ def _commit(draft: Path, manifest: Manifest) -> str:
 
 def _make(root: Path) -> None:
     """Make the directory; it is to be found after a power cut, so its parents are synced as well."""
-    missing = [path for path in (root, *root.parents) if not path.exists()]
-    root.mkdir(parents=True, exist_ok=True)
+    missing = [path for path in (root, *root.parents) if not path.is_dir()]
+    if missing:
+        root.mkdir(parents=True, exist_ok=True)
     for path in missing:
         _sync_directory(path.parent)
 
