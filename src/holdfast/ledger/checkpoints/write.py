@@ -124,7 +124,7 @@ def _make(root: Path) -> None:
 
 def _put_in_place(draft: Path, final: Path) -> None:
     """Afterwards `draft` is what was there before, and may go: not sooner than it cannot come back."""
-    if not final.exists():
+    if not os.path.lexists(final):
         draft.rename(final)
     elif not _exchange(draft, final):
         _rename_over(draft, final)
