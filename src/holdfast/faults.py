@@ -86,7 +86,7 @@ POINTS = {
     "data.written": "all of its data are on disk",
     "manifest.written": "its manifest is",
     "marker.written": "its marker is, so it is whole, and not in its place",
-    "checkpoint.aside": "the older checkpoint of the same step is not in its place any more",
+    "checkpoint.aside": "it has taken the place of an older one of the same step, whose files are there",
     "checkpoint.placed": "it is in its place",
     "checkpoint.saved": "the ledger is being told, and older ones are still there",
     "checkpoint.going": "an older one is not in its place any more, and its files are there",

@@ -20,7 +20,13 @@ def create(name: str) -> int:
     """Make an empty arena and return its descriptor, which child processes are to inherit."""
     fd = os.memfd_create(f"holdfast-{name}", 0)
     os.set_inheritable(fd, True)
+    os.fchmod(fd, 0o600)
     return fd
+
+
+def is_arena(path: Path, name: str) -> bool:
+    """Whether a descriptor of some process, as /proc shows it, is that of the arena with this name."""
+    return str(path.readlink()).startswith(f"/memfd:holdfast-{name} ")
 
 
 class Arena:

@@ -1,30 +1,42 @@
 """Control messages between the processes of a run on one host: JSON objects over a Unix socket.
 
-The socket lies in the run's directory, which its owner alone may enter; whoever connects must also be that owner and
-know the run's key. One packet is one message, so nothing has to be framed, and nothing is ever unpickled.
+One packet is one message, so nothing has to be framed, and nothing is ever unpickled. Nobody waits for somebody who
+does not read.
 """
 
 import contextlib
-import hmac
 import json
 import os
 import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Message = dict[str, Any]
 LIMIT = 60_000
 _CREDENTIALS = struct.Struct("3i")
+_CONNECT_S = struct.pack("ll", 1, 0)
+"""How long to wait where others wait to be let in; a `timeval`."""
 
 
 class Closed(Exception):
     """The other side is gone."""
 
 
+class Deaf(Closed):
+    """The other side has left so much unread that there is no room for more."""
+
+
 class Malformed(Exception):
-    """What came is not a message; the sender is not to be trusted further."""
+    """What came, or was to be sent, is not a message; the text says why. The sender is not to be trusted further."""
+
+
+class Peer(NamedTuple):
+    """The process that connected, by the word of the system."""
+
+    pid: int
+    uid: int
 
 
 class Channel:
@@ -36,12 +48,22 @@ class Channel:
     def fileno(self) -> int:
         return self._socket.fileno()
 
+    @property
+    def peer(self) -> Peer:
+        """Who is on the other side, if that side connected to this one."""
+        raw = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _ = _CREDENTIALS.unpack(raw)
+        return Peer(pid, uid)
+
     def send(self, message: Message) -> None:
-        data = json.dumps(message, separators=(",", ":")).encode()
+        """At once or not at all; raises Deaf rather than wait."""
+        data = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
         if len(data) > LIMIT:
             raise Malformed(f"a message of {len(data)} bytes is over the limit of {LIMIT}")
         try:
-            self._socket.send(data)
+            self._socket.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError as error:
+            raise Deaf("the other side does not read") from error
         except OSError as error:
             raise Closed(str(error)) from error
 
@@ -74,64 +96,26 @@ class Channel:
         self._socket.close()
 
 
-class Listener:
-    """Where the processes of a run connect; `accept` lets in only its owner with its key."""
-
-    def __init__(self, path: Path, key: str) -> None:
-        self._key = key
-        self._path = path
-        self._inode = 0
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        path.unlink(missing_ok=True)
-        with _short(path) as address:
-            self._socket.bind(address)
-        path.chmod(0o600)
-        self._inode = path.stat().st_ino
-        self._socket.listen(128)
-
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    def accept(self) -> tuple[Channel, Message] | None:
-        """A new connection and its greeting, or None when it was turned away."""
-        connection, _ = self._socket.accept()
-        channel = Channel(connection)
-        try:
-            greeting = channel.receive(timeout_s=2.0) if _same_user(connection) else None
-        except (Closed, Malformed):
-            greeting = None
-        if greeting is None or not self._is_key(greeting.pop("key", "")):
-            channel.close()
-            return None
-        return channel, greeting
-
-    def close(self) -> None:
-        """Another listener may have taken the path over; what is there then is not ours to remove."""
-        self._socket.close()
-        with contextlib.suppress(OSError):
-            if self._path.stat().st_ino == self._inode:
-                self._path.unlink()
-
-    def _is_key(self, offered: object) -> bool:
-        # Bytes, since strings that are not ASCII cannot be compared in constant time.
-        return hmac.compare_digest(str(offered).encode(errors="replace"), self._key.encode())
-
-
 def connect(path: Path, key: str, greeting: Message) -> Channel:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _CONNECT_S)
     try:
-        with _short(path) as address:
+        with short(path) as address:
             connection.connect(address)
     except OSError as error:
         connection.close()
         raise Closed(f"nobody listens at {path}: {error.strerror}") from error
     channel = Channel(connection)
-    channel.send({**greeting, "key": key})
+    try:
+        channel.send({**greeting, "key": key})
+    except (Closed, Malformed):
+        channel.close()
+        raise
     return channel
 
 
 @contextlib.contextmanager
-def _short(path: Path) -> Iterator[str]:
+def short(path: Path) -> Iterator[str]:
     """A name for `path` that fits the 108 bytes of a socket address, however deep the directory lies."""
     directory = os.open(path.parent, os.O_PATH)
     try:
@@ -140,16 +124,13 @@ def _short(path: Path) -> Iterator[str]:
         os.close(directory)
 
 
-def _same_user(connection: socket.socket) -> bool:
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return bool(_CREDENTIALS.unpack(raw)[1] == os.getuid())
-
-
 def _parse(data: bytes) -> Message:
+    if len(data) > LIMIT:
+        raise Malformed(f"it sent more than the limit of {LIMIT} bytes")
     try:
         message = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Malformed("not JSON") from error
-    if len(data) > LIMIT or not isinstance(message, dict) or not isinstance(message.get("kind"), str):
-        raise Malformed("not an object with a kind, or too long")
+        raise Malformed("what it sent is not JSON") from error
+    if not isinstance(message, dict) or not isinstance(message.get("kind"), str):
+        raise Malformed("what it sent is not an object with a kind")
     return message

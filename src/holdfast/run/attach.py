@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.errors import RunError
 from holdfast.ledger import UNFINISHED, Event, Ledger
-from holdfast.planes.arena import Arena
+from holdfast.planes.arena import Arena, is_arena
 from holdfast.run.events import Note
 from holdfast.run.gauges import Gauges
 from holdfast.run.launch import place_of, status_of
@@ -75,10 +75,13 @@ class _Onlooker:
 
     def _find_memory(self, descriptor: int) -> None:
         """The captain's descriptor can be opened by its owner; once it is, the memory stays whoever is captain."""
-        captain = self._ledger.run(self._run).pid
+        path = Path(f"/proc/{self._ledger.run(self._run).pid}/fd/{descriptor}")
         try:
             layout = self.place.read_layout()
-            self._arena = os.open(Path(f"/proc/{captain}/fd/{descriptor}"), os.O_RDWR)
+            # The pid may be that of another process by now, or in another container.
+            if not is_arena(path, self._run):
+                return
+            self._arena = os.open(path, os.O_RDWR)
         except OSError:
             return
         gauges = Gauges(Arena(self._arena, layout["size"]), layout)

@@ -45,7 +45,6 @@ class Clerk:
         self._is_ready = False
         self._leaving = threading.Event()
         self._wished_at: float | None = None
-        place.checkpoints.mkdir(exist_ok=True)
         sweep(place.checkpoints)
 
     def look(self, gauges: Gauges, now: float) -> None:
@@ -122,4 +121,7 @@ class Clerk:
         sections = gauges.sections(step, from_shadow)
         self._saved(write(self._place.checkpoints, step, sections, self._meta))
         reached("checkpoint.saved")
-        retain(self._place.checkpoints, self._spec.keep)
+        try:
+            retain(self._place.checkpoints, self._spec.keep, step)
+        except HoldfastError as error:
+            self._failed(error)  # what is new is safe; what is old only takes room

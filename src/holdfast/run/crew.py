@@ -1,6 +1,7 @@
 """The crew: workers' processes and channels. It tells the captain what happens and does what the captain decides."""
 
 import contextlib
+import math
 import os
 import selectors
 import time
@@ -11,11 +12,15 @@ from typing import Any
 from holdfast.engines.base import KILLED, Activity, Engine, Process
 from holdfast.faults import reached
 from holdfast.planes.arena import Arena, available_memory, too_little
-from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Message
+from holdfast.planes.channel import Channel, Closed, Deaf, Malformed, Message, Peer
+from holdfast.planes.listener import Listener
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
 from holdfast.run.gauges import Gauges, speeds
+from holdfast.run.lease import here
+from holdfast.run.messages import FROM_WORKER, GREETINGS, checked
 from holdfast.run.place import RunPlace
+from holdfast.run.refusals import Refusals
 from holdfast.run.view import View
 from holdfast.run.wishes import Means, wish
 
@@ -47,7 +52,7 @@ class Ears:
 class Crew:
     """Runs until the captain ends it. Owned by one thread, which calls `turn` again and again, then `dismiss`."""
 
-    STANDING = ("views", "processes", "arena", "checkpoint")
+    STANDING = ("views", "processes", "where", "arena", "checkpoint")
     """What it adds to the captain's standing."""
 
     def __init__(self, place: RunPlace, captain: Captain, engine: Engine, arena: int, ears: Ears) -> None:
@@ -64,7 +69,8 @@ class Crew:
         self._measured_at = 0.0
         self._worked: tuple[int, list[tuple[int, float]]] = (0, [])
         self._selector = selectors.DefaultSelector()
-        self._listener = Listener(place.socket, place.key)
+        self._refusals = Refusals()
+        self._listener = Listener(place.socket, place.key, self._refuse)
         self._selector.register(self._listener, selectors.EVENT_READ, self._greet)
 
     def begin(self, threads: int, checkpoint: str) -> None:
@@ -97,6 +103,9 @@ class Crew:
         """Wait for something to happen, at most so long, and see to it."""
         for key, _ in self._selector.select(timeout_s):
             key.data()
+        now = time.monotonic()
+        self._listener.turn_away_late(now)
+        self._tell_refused(self._refusals.due(now))
         for worker, cause in [*self._stuck(), *self._idle()]:
             self._decide(e.Hung(worker, cause))
         self._measure()
@@ -138,6 +147,7 @@ class Crew:
         for hand in self._hands.values():
             _await_end(hand.process, deadline)
             hand.process.cause()
+        self._tell_refused(self._refusals.due(math.inf))
         self.abandon()
 
     def _decide(self, event: e.Event) -> None:
@@ -150,8 +160,9 @@ class Crew:
     def _remember(self) -> None:
         """What is about to be done is written down first, for the next captain."""
         processes = {str(worker): [hand.process.pid, hand.process.born] for worker, hand in self._hands.items()}
-        own = {"views": self.views, "processes": processes, "arena": self._arena, "checkpoint": self._checkpoint}
-        self._place.write_standing(self._captain.term, {**self._captain.standing(), **own})
+        own = {"views": self.views, "processes": processes, "where": here()}
+        memory = {"arena": self._arena, "checkpoint": self._checkpoint}
+        self._place.write_standing(self._captain.term, {**self._captain.standing(), **own, **memory})
         reached("standing.written")
 
     def _carry_out(self, action: e.Action) -> None:
@@ -202,32 +213,46 @@ class Crew:
 
     def _send(self, hand: Hand, message: Message) -> None:
         if hand.channel is not None:
-            # If the channel is closed its process is ending, and the selector will say so.
-            with contextlib.suppress(Closed):
+            try:
                 hand.channel.send(message)
+            except Deaf:
+                # Once it reads again it finds the channel closed, comes back, and is told what it has missed.
+                self._hang_up(hand)
+            except Closed:
+                pass  # its process is ending, and the selector will say so
 
     def _greet(self) -> None:
-        greeted = self._listener.accept()
-        if greeted is None:
-            return
-        channel, greeting = greeted
+        for channel, greeting in self._listener.accept(time.monotonic()):
+            try:
+                self._admit(channel, checked(greeting, GREETINGS))
+            except Malformed as error:
+                self._refuse(channel.peer, str(error))
+                _answer(channel, {"kind": "refused", "why": str(error)})
+
+    def _admit(self, channel: Channel, greeting: Message) -> None:
         if greeting["kind"] != "hello":
-            with contextlib.suppress(Closed):
-                channel.send(wish(greeting, self._captain, Means(self._decide, self.order_stop, self._order_change)))
-            channel.close()
-        elif self._is_ours(greeting):
+            means = Means(self._decide, self.order_stop, self._order_change)
+            _answer(channel, wish(greeting, self._captain, means))
+        elif self._is_ours(channel, greeting):
             self._welcome(greeting["worker"], channel, greeting)
         else:
-            with contextlib.suppress(Closed):
-                channel.send({"kind": "quit"})
-            channel.close()
+            self._refuse(channel.peer, f"it is not worker {greeting['worker']} of this crew")
+            _answer(channel, {"kind": "quit"})
 
-    def _is_ours(self, greeting: Message) -> bool:
+    def _is_ours(self, channel: Channel, greeting: Message) -> bool:
         """A worker of an earlier execution of this run, or of a captain that is past, may have the same number."""
         hand = self._hands.get(greeting["worker"])
-        same_memory = greeting.get("arena") == os.fstat(self._arena).st_ino
-        same_process = hand is not None and hand.process.pid == greeting.get("pid")
-        return same_process and same_memory and greeting.get("term", 0) <= self._captain.term
+        same_memory = greeting["arena"] == os.fstat(self._arena).st_ino
+        same_process = hand is not None and hand.process.pid == channel.peer.pid
+        return same_process and same_memory and bool(greeting["term"] <= self._captain.term)
+
+    def _refuse(self, peer: Peer, why: str) -> None:
+        text = f"process {peer.pid} of user {peer.uid} was refused: {why}"
+        self._tell_refused(self._refusals.add(text, time.monotonic()))
+
+    def _tell_refused(self, texts: list[str]) -> None:
+        for text in texts:
+            self._ears.note(e.Note("refused", text), "")
 
     def _welcome(self, worker: int, channel: Channel, greeting: Message) -> None:
         """Hear what it has to tell, and tell it what it may have missed."""
@@ -238,11 +263,12 @@ class Crew:
         self._selector.register(channel, selectors.EVENT_READ, lambda: self._listen(worker, channel))
         reached("worker.greeted")
         self._send(hand, {"kind": "welcome", "term": self._captain.term})
-        told = {message["kind"]: message for message in greeting.get("told", ())}
+        told = {message["kind"]: message for message in greeting["told"]}
         done = told.get("done", {}).get("epoch")
         running = told.pop("running", {}).get("epoch")
-        for message in told.values():
-            self._hear(worker, message)
+        with self._wary(hand, channel):
+            for message in told.values():
+                self._hear(worker, message)
         view = self.view
         if worker in self._captain.asked() and view.epoch and view.epoch not in (running, done):
             self._send(hand, _proposal(view))
@@ -250,17 +276,26 @@ class Crew:
                 self._send(hand, _commitment(view))
 
     def _listen(self, worker: int, channel: Channel) -> None:
+        hand = self._hands.get(worker)
+        if hand is None or hand.channel is not channel:
+            return  # it has been hung up since there was something to hear
         try:
-            message = channel.receive(timeout_s=0.0)
-            if message is not None:
-                self._hear(worker, message)
+            with self._wary(hand, channel):
+                message = channel.receive(timeout_s=0.0)
+                if message is not None:
+                    self._hear(worker, checked(message, FROM_WORKER))
         except Closed:
             # Its process is about to end, or it has lost patience with this captain and will come back.
-            self._hang_up(self._hands[worker])
-        except (Malformed, KeyError):
-            self._hang_up(self._hands[worker])
-            # Without a channel it cannot be led.
-            self._hands[worker].process.kill()
+            self._hang_up(hand)
+
+    @contextlib.contextmanager
+    def _wary(self, hand: Hand, channel: Channel) -> Iterator[None]:
+        """A worker that says what cannot be is hung up. It will notice, and come back with all that it has to tell."""
+        try:
+            yield
+        except Malformed as error:
+            self._refuse(channel.peer, str(error))
+            self._hang_up(hand)
 
     def _hang_up(self, hand: Hand) -> None:
         if hand.channel is not None:
@@ -272,7 +307,10 @@ class Crew:
     def _hear(self, worker: int, message: Message) -> None:
         match message["kind"]:
             case "built":
-                self._lay_out()
+                if self._place.layout.exists():
+                    self._lay_out()
+                if self.gauges is None:
+                    raise Malformed("it says that it is built, and has not written the layout")
                 if not self._captain.members[worker].built:
                     self._decide(e.Built(worker, message["digest"]))
             case "accepted":
@@ -332,9 +370,9 @@ class Crew:
 
     def _last_words(self, worker: int, channel: Channel) -> None:
         """What it said before it ended still counts."""
-        with contextlib.suppress(Closed, Malformed, KeyError):
+        with contextlib.suppress(Closed, Malformed):
             while message := channel.receive(timeout_s=0.0):
-                self._hear(worker, message)
+                self._hear(worker, checked(message, FROM_WORKER))
 
     def _measure(self) -> None:
         """How fast each member is, every few seconds; a view that is younger has nothing to tell."""
@@ -384,6 +422,13 @@ def _commitment(view: View) -> Message:
 def _joined(view: View, number: int) -> e.Note:
     names = ", ".join(str(worker) for worker, _ in view.members)
     return e.Note("view", f"view {number}: workers {names}")
+
+
+def _answer(channel: Channel, message: Message) -> None:
+    """The only thing that is said on this channel."""
+    with contextlib.suppress(Closed):
+        channel.send(message)
+    channel.close()
 
 
 def _await_end(process: Process, deadline: float) -> None:

@@ -15,12 +15,13 @@ from holdfast.job import Job
 from holdfast.job.changes import changed
 from holdfast.ledger import UNFINISHED, Ledger
 from holdfast.ledger.checkpoints import newest
-from holdfast.planes.channel import Closed, Message, connect
+from holdfast.planes.channel import Closed, Malformed, Message, connect
 from holdfast.run.changes import Change
 from holdfast.run.environment import differences, environment
 from holdfast.run.events import Note
 from holdfast.run.janitor import tidy
-from holdfast.run.lease import is_executed
+from holdfast.run.lease import here, is_executed
+from holdfast.run.messages import ANSWERS, checked
 from holdfast.run.place import RunPlace
 from holdfast.run.session import Session, Show, Start
 
@@ -118,9 +119,12 @@ def _answer(place: RunPlace, wish: Message) -> Message | None:
     except (Closed, OSError):
         return None
     try:
-        return channel.receive(timeout_s=_ANSWER_S)
+        answer = channel.receive(timeout_s=_ANSWER_S)
+        return answer and checked(answer, ANSWERS)
     except Closed:
         return None
+    except Malformed as error:
+        raise RunError(f"run {place.root.name} gave an answer that cannot be understood ({error})") from None
     finally:
         channel.close()
 
@@ -151,7 +155,9 @@ def is_alive(ledger: Ledger, run: str) -> bool:
     if is_executed(ledger, run):
         return True
     standing = place_of(ledger, run).read_standing()
-    return standing is not None and any(born(pid) == since for pid, since in standing["processes"].values())
+    if standing is None or standing["where"] != here():
+        return False
+    return any(born(pid) == since for pid, since in standing["processes"].values())
 
 
 def status_of(ledger: Ledger, run: str) -> str:

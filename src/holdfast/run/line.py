@@ -13,6 +13,7 @@ from holdfast.faults import reached
 from holdfast.planes.arena import PAGE, Arena
 from holdfast.planes.channel import Channel, Closed, Malformed, Message, connect
 from holdfast.planes.words import words_of
+from holdfast.run.messages import FROM_CAPTAIN, WELCOMES, checked
 from holdfast.run.place import RunPlace
 from holdfast.step.places import HEADER_WORDS, Header
 
@@ -60,11 +61,10 @@ class Line:
                 continue
             try:
                 message = self._channel.receive(timeout_s=_LOOK_S)
+                if message is not None:
+                    return checked(message, FROM_CAPTAIN)
             except (Closed, Malformed):
                 self._lose()
-                continue
-            if message is not None:
-                return message
 
     def look(self) -> None:
         """Make sure of the captain; called now and then, so that a worker that steps finds the next one, too."""
@@ -78,12 +78,13 @@ class Line:
 
     def _seek(self) -> None:
         try:
-            own = {"term": self._term, "arena": os.fstat(self._descriptor).st_ino, "pid": os.getpid()}
+            own = {"term": self._term, "arena": os.fstat(self._descriptor).st_ino}
             channel = connect(self._place.socket, self._place.key, {**self._greeting(), **own})
         except (Closed, OSError):
             return
         try:
             welcome = channel.receive(timeout_s=_ANSWER_S)
+            welcome = welcome and checked(welcome, WELCOMES)
         except (Closed, Malformed):
             welcome = None
         if welcome is not None and welcome["kind"] == "quit":

@@ -48,6 +48,10 @@ class RunPlace:
         return self.root / "metrics"
 
     @property
+    def layout(self) -> Path:
+        return self.root / "layout.json"
+
+    @property
     def key(self) -> str:
         return (self.root / "key").read_text()
 
@@ -62,11 +66,11 @@ class RunPlace:
         """Write down the job and what its processes need to load it; the job last, so where it is, all is."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.logs.mkdir(exist_ok=True)
-        _write(self.root / "key", secrets.token_hex(32).encode())
+        _write(self.root / "key", secrets.token_hex(32).encode(), lasting=True)
         if job.objects:
-            _write(self.root / "objects.pkl", _pickled(job.objects))
+            _write(self.root / "objects.pkl", _pickled(job.objects), lasting=True)
         how = {"job": job.resolved(), "base_dir": str(job.base_dir), "path": sys.path}
-        _write(self.root / "job.json", json.dumps(how).encode())
+        _write(self.root / "job.json", json.dumps(how).encode(), lasting=True)
 
     def load_job(self) -> tuple[Job, Mapping[str, Any]]:
         """The job, and the live objects that came with it; makes this process find the same modules."""
@@ -86,10 +90,10 @@ class RunPlace:
 
     def write_layout(self, summary: Mapping[str, Any]) -> None:
         """Kept for the captain's side; every worker would write the same."""
-        _write(self.root / "layout.json", json.dumps(summary).encode())
+        _write(self.layout, json.dumps(summary).encode())
 
     def read_layout(self) -> dict[str, Any]:
-        layout: dict[str, Any] = json.loads((self.root / "layout.json").read_text())
+        layout: dict[str, Any] = json.loads(self.layout.read_text())
         return layout
 
     def write_metrics(self, step: int, metrics: Mapping[str, Any]) -> None:
@@ -143,10 +147,14 @@ def _pickled(objects: Mapping[str, Any]) -> bytes:
     return data
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all, whoever dies meanwhile, and for its owner alone."""
+def _write(path: Path, data: bytes, lasting: bool = False) -> None:
+    """Whole or not at all, whoever dies meanwhile, and for its owner alone; if lasting, a power cut as well."""
     draft = path.with_name(f"{path.name}.draft-{os.getpid()}")
-    with open(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+    draft.unlink(missing_ok=True)
+    with open(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
         file.write(data)
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
     reached("file.drafted")
     draft.replace(path)

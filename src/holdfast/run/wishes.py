@@ -19,11 +19,11 @@ class Means:
 
 
 def wish(message: Message, captain: Captain, means: Means) -> Message:
-    """See to it; the answer is `ok`, or `refused` with a sentence."""
+    """See to a message of `FROM_PEOPLE`; the answer is `ok`, or `refused` with a sentence."""
     refusal = _refusal(message, captain)
     if refusal:
         return {"kind": "refused", "why": refusal}
-    answer = {"kind": "ok", "paused": captain.paused}
+    answer: Message = {"kind": "ok", "paused": captain.paused, "change": 0}
     match message["kind"]:
         case "stop":
             means.stop()
@@ -46,17 +46,13 @@ def wish(message: Message, captain: Captain, means: Means) -> Message:
 def _refusal(message: Message, captain: Captain) -> str:
     most = captain.terms.seats - 2
     match message:
-        case {"kind": "stop" | "pause" | "unpause"}:
-            return ""
-        case {"kind": "scale", "workers": int(workers)} if 1 <= workers <= most:
-            return ""
-        case {"kind": "scale", "workers": workers}:
+        case {"kind": "scale", "workers": workers} if not 1 <= workers <= most:
             return f"{workers} is not a number of workers between 1 and {most}, the job's replicas"
-        case {"kind": "drain", "worker": int(worker)}:
+        case {"kind": "set", "sets": []}:
+            return "nothing is to be changed; give an assignment, as in optimizer.lr=0.001"
+        case {"kind": "drain", "worker": worker}:
             return _why_not_drained(worker, captain)
-        case {"kind": "set", "sets": [*sets]} if sets and all(isinstance(text, str) for text in sets):
-            return ""
-    return f"{message['kind']} is not known here"
+    return ""
 
 
 def _why_not_drained(worker: int, captain: Captain) -> str:

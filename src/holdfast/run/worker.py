@@ -17,7 +17,8 @@ from holdfast.run.view import View
 if TYPE_CHECKING:
     from holdfast.run.stepper import Stepper, Tools
 
-_TEXT_LIMIT = 6000
+_SENTENCE_LIMIT, _TRACE_LIMIT = 2000, 6000
+"""Characters. Whatever they are, both together fit into a message."""
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
         sys.exit(f"worker {worker}: {error}, so this worker leaves")
     except Exception as error:
         traceback.print_exc()
-        living.fail(_sentence(error), traceback.format_exc()[-_TEXT_LIMIT:])
+        living.fail(_sentence(error), traceback.format_exc()[-_TRACE_LIMIT:])
 
 
 class Worker:
@@ -127,7 +128,7 @@ class Worker:
 
 def _sentence(error: Exception) -> str:
     text = str(error) if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
-    return text[:_TEXT_LIMIT]
+    return text[:_SENTENCE_LIMIT]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,14 @@
 """What the tests of checkpoints share: a small state, and ways to look at what became of it."""
 
+import importlib
+import os
 import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from holdfast.ledger.checkpoints import Section
 
@@ -22,3 +29,23 @@ def contents(sections: list[Section]) -> dict[str, bytes]:
 
 def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
+
+
+_writing = importlib.import_module("holdfast.ledger.checkpoints.write")
+CALLS = ("open", "write", "fsync", "fdatasync", "close", "mkdir", "rename", "unlink", "rmdir", "_exchange")
+"""By which a checkpoint is written, each a call of the system."""
+Strike = Callable[[str, Callable[..., Any], Any, Any], Any]
+
+
+@contextmanager
+def on_every_call(calls: Iterable[str], strike: Strike) -> Iterator[None]:
+    """`strike` is called instead, with the call's name, the call and its arguments."""
+
+    def struck(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments, **named: strike(name, real, arguments, named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in calls:
+            owner = os if hasattr(os, name) else _writing
+            patch.setattr(owner, name, struck(name, getattr(owner, name)))
+        yield

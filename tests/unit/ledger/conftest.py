@@ -1,4 +1,7 @@
+import os
+import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -41,7 +44,15 @@ def run(ledger: Ledger) -> Run:
 
 
 @pytest.fixture
+def quick_disk() -> Iterator[Path]:
+    """An empty directory in memory, where there is one: for tests that make and remove thousands of files."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as place:
+        yield Path(place)
+
+
+@pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of 64 bytes instead of 4 MiB, so that a small state has several."""
+    """Chunks of 64 bytes instead of 4 MiB, so that a small state has several, and is brought to the disk in between."""
+    monkeypatch.setattr(import_module("holdfast.ledger.checkpoints.write"), "_SETTLE_BYTES", 128)
     for module in (layout, read):
         monkeypatch.setattr(module, "CHUNK_BYTES", 64)

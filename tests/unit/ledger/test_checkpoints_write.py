@@ -1,7 +1,4 @@
-import errno
 import os
-import re
-import shutil
 
 import numpy as np
 import pytest
@@ -95,29 +92,6 @@ def test_a_section_that_does_not_fit_is_refused(tmp_path, section, sentence):
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-@pytest.mark.parametrize("call", ["write", "fsync"])
-@pytest.mark.usefixtures("small_chunks")
-def test_a_failing_disk_is_a_sentence_and_leaves_nothing(tmp_path, monkeypatch, code, call):
-    before = checkpoints.write(tmp_path, 1, state(), {})
-    real, calls = getattr(os, call), iter(range(100))
-
-    def fail_the_third(*args):
-        if next(calls) == 2:
-            raise OSError(code, os.strerror(code))
-        return real(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, call, fail_the_third)
-        with pytest.raises(CheckpointError) as raised:
-            checkpoints.write(tmp_path, 2, state(), {})
-    sentence = rf"step 2 could not be written to {tmp_path} \({os.strerror(code)}, \d+ MB free\); "
-    assert re.match(f"the checkpoint of {sentence}", str(raised.value))
-    assert ("free some space" in str(raised.value)) == (code == errno.ENOSPC)
-    assert names(tmp_path) == ["step-00000001"]
-    assert checkpoints.newest(tmp_path) == (before, [])
-
-
 def test_short_writes_are_continued(tmp_path, monkeypatch):
     real = os.write
     with monkeypatch.context() as patch:
@@ -139,57 +113,3 @@ def test_a_root_that_is_a_file_is_a_sentence(tmp_path):
     (tmp_path / "root").touch()
     with pytest.raises(CheckpointError, match=r"could not be written to .*/root \("):
         checkpoints.write(tmp_path / "root", 1, state(), {})
-
-
-def die_at(monkeypatch, moment):
-    """From now on this process dies before its n-th call that changes or syncs a file."""
-    calls = iter(range(moment + 1))
-
-    def mortal(real):
-        def call(*args, **options):
-            if next(calls, None) is None:
-                os._exit(9)
-            return real(*args, **options)
-
-        return call
-
-    for name in ("write", "fsync", "mkdir", "rename", "unlink", "rmdir"):
-        monkeypatch.setattr(os, name, mortal(getattr(os, name)))
-    monkeypatch.setattr(shutil, "rmtree", mortal(shutil.rmtree))
-
-
-def write_and_die(root, step, moment, monkeypatch):
-    """Writes in a process that dies at a moment; tells whether it lived to the end."""
-    child = os.fork()
-    if child == 0:
-        try:
-            die_at(monkeypatch, moment)
-            checkpoints.write(root, step, state(2), {"new": True})
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-@pytest.mark.parametrize("again", [False, True])
-@pytest.mark.usefixtures("small_chunks")
-def test_a_death_at_any_write_leaves_the_checkpoint_before(tmp_path, monkeypatch, again):
-    """With `again` the dying process replaces a checkpoint of the same step."""
-    outcomes = []
-    for moment in range(100):
-        root = tmp_path / str(moment)
-        checkpoints.write(root, 1, state(0), {"new": False})
-        if again:
-            checkpoints.write(root, 2, state(1), {"new": False})
-        lived = write_and_die(root, 2, moment, monkeypatch)
-        found, rejected = checkpoints.newest(root)
-        assert rejected == []
-        with Reader(found.path) as reader:
-            outcomes.append((found.step, reader.meta["new"]))
-        checkpoints.sweep(root)
-        assert set(names(root)) <= {"step-00000001", "step-00000002"}
-        if lived:
-            break
-    assert lived
-    assert len(outcomes) > 15
-    assert outcomes[0] == ((2, False) if again else (1, False))
-    assert outcomes[-1] == (2, True)

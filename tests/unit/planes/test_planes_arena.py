@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from holdfast.errors import ResourceError
 from holdfast.planes import arena as arenas
-from holdfast.planes.arena import PAGE, Arena, create, require_memory
+from holdfast.planes.arena import PAGE, Arena, create, is_arena, require_memory
 
 
 @pytest.fixture
@@ -78,3 +79,18 @@ def test_available_is_the_least_of_the_machines_and_the_groups(monkeypatch: pyte
     assert arenas.available_memory() == 7
     monkeypatch.setattr(arenas, "_machine_available", lambda: 5)
     assert arenas.available_memory() == 5
+
+
+def test_only_its_owner_may_open_it_and_it_is_told_from_other_files(tmp_path: Path) -> None:
+    fd = create("digits-1a2b3c")
+    (tmp_path / "file").touch()
+    other = os.open(tmp_path / "file", os.O_RDONLY)
+    own = Path("/proc/self/fd")
+    try:
+        assert os.fstat(fd).st_mode & 0o777 == 0o600
+        assert is_arena(own / str(fd), "digits-1a2b3c")
+        assert not is_arena(own / str(fd), "digits-1a2b")
+        assert not is_arena(own / str(other), "digits-1a2b3c")
+    finally:
+        os.close(fd)
+        os.close(other)

@@ -1,27 +1,14 @@
 """Control messages: what is not one is turned away, and nobody waits for somebody who has gone."""
 
+import contextlib
+import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from holdfast.planes.channel import LIMIT, Channel, Closed, Listener, Malformed, connect
-
-KEY = "k" * 64
-Raw = Callable[[], socket.socket]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "control.sock"
-
-
-@pytest.fixture
-def listener(path: Path) -> Iterator[Listener]:
-    listener = Listener(path, KEY)
-    yield listener
-    listener.close()
+from holdfast.planes.channel import LIMIT, Channel, Closed, Deaf, Malformed, connect
 
 
 @pytest.fixture
@@ -30,84 +17,6 @@ def pair() -> Iterator[tuple[Channel, socket.socket]]:
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with one, other:
         yield Channel(one), other
-
-
-@pytest.fixture
-def raw(path: Path) -> Iterator[Raw]:
-    opened: list[socket.socket] = []
-
-    def knock() -> socket.socket:
-        opened.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-        opened[-1].connect(str(path))
-        return opened[-1]
-
-    yield knock
-    for connection in opened:
-        connection.close()
-
-
-def test_both_sides_speak(listener: Listener, path: Path) -> None:
-    mine = connect(path, KEY, {"kind": "hello", "worker": 3})
-    accepted = listener.accept()
-    assert accepted is not None
-    theirs, greeting = accepted
-    assert greeting == {"kind": "hello", "worker": 3}
-    theirs.send({"kind": "propose", "text": "ä" * 100})
-    mine.send({"kind": "one"})
-    mine.send({"kind": "two"})
-    assert mine.receive() == {"kind": "propose", "text": "ä" * 100}
-    assert [theirs.receive(0.0), theirs.receive(0.0), theirs.receive(0.0)] == [{"kind": "one"}, {"kind": "two"}, None]
-    mine.close()
-    theirs.close()
-
-
-def test_the_key_is_asked_for(listener: Listener, path: Path) -> None:
-    for key in ("", "k" * 63, "K" * 64, "schlüssel"):
-        stranger = connect(path, key, {"kind": "hello"})
-        assert listener.accept() is None
-        with pytest.raises(Closed):
-            stranger.receive()
-        stranger.close()
-
-
-@pytest.mark.parametrize(
-    "greeting",
-    [
-        b"GET / HTTP/1.1",
-        b'{"kind": "hello", "key": ',
-        b'["kind", "hello"]',
-        b'"hello"',
-        b"\xff\xfe\x00",
-        b'{"key": "%s"}' % KEY.encode(),
-        b'{"kind": 1, "key": "%s"}' % KEY.encode(),
-        b'{"kind": "hello", "key": ["%s"]}' % KEY.encode(),
-        b'{"kind": "hello", "key": "\\ud800"}',
-        b"[" * LIMIT,
-    ],
-    ids=lambda greeting: greeting[:24].decode(errors="replace"),
-)
-def test_who_does_not_greet_properly_is_turned_away(listener: Listener, path: Path, raw: Raw, greeting: bytes) -> None:
-    stranger = raw()
-    stranger.send(greeting)
-    assert listener.accept() is None
-    assert stranger.recv(1) == b""
-    friend = connect(path, KEY, {"kind": "hello"})
-    accepted = listener.accept()
-    assert accepted is not None
-    accepted[0].close()
-    friend.close()
-
-
-def test_who_knocks_and_runs_is_turned_away(listener: Listener, raw: Raw) -> None:
-    raw().close()
-    assert listener.accept() is None
-
-
-def test_another_user_is_turned_away(listener: Listener, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.planes.channel.os.getuid", lambda: 12345)
-    stranger = connect(path, KEY, {"kind": "hello"})
-    assert listener.accept() is None
-    stranger.close()
 
 
 @pytest.mark.parametrize(
@@ -133,6 +42,13 @@ def test_a_message_has_a_largest_size(pair: tuple[Channel, socket.socket]) -> No
     assert channel.receive() is not None
 
 
+def test_a_packet_without_content_is_a_farewell(pair: tuple[Channel, socket.socket]) -> None:
+    channel, other = pair
+    other.send(b"")
+    with pytest.raises(Closed):
+        channel.receive(0.0)
+
+
 def test_a_closed_peer_is_noticed(pair: tuple[Channel, socket.socket]) -> None:
     channel, other = pair
     assert channel.is_open()
@@ -153,42 +69,40 @@ def test_looking_takes_nothing(pair: tuple[Channel, socket.socket]) -> None:
     assert channel.receive(0.0) == {"kind": "x"}
 
 
-def test_nobody_listens(path: Path) -> None:
-    with pytest.raises(Closed, match=r"nobody listens at .*control\.sock"):
-        connect(path, KEY, {"kind": "hello"})
-    Listener(path, KEY).close()
-    with pytest.raises(Closed):
-        connect(path, KEY, {"kind": "hello"})
-    assert not path.exists()
+def test_nobody_waits_for_a_peer_that_does_not_read(pair: tuple[Channel, socket.socket]) -> None:
+    channel, other = pair
+
+    def send_on() -> None:
+        for number in range(100_000):
+            channel.send({"kind": "x", "number": number})
+
+    with pytest.raises(Deaf):
+        send_on()
+    assert other.recv(LIMIT) == b'{"kind":"x","number":0}'
+    with contextlib.suppress(BlockingIOError):
+        while other.recv(LIMIT, socket.MSG_DONTWAIT):
+            pass
+    channel.send({"kind": "x"})
 
 
-def test_a_listener_that_died_is_replaced(path: Path) -> None:
-    dead = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    dead.bind(str(path))
-    dead.close()
-    listener = Listener(path, KEY)
-    friend = connect(path, KEY, {"kind": "hello"})
-    accepted = listener.accept()
-    assert accepted is not None
-    accepted[0].close()
-    friend.close()
-    listener.close()
+def test_nobody_waits_at_a_door_that_is_not_opened(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asleep:
+        asleep.bind(str(tmp_path / "control.sock"))
+        asleep.listen(0)
+        before = connect(tmp_path / "control.sock", "key", {"kind": "hello"})
+        with pytest.raises(Closed, match="nobody listens"):
+            connect(tmp_path / "control.sock", "key", {"kind": "hello"})
+        before.close()
 
 
-def test_only_the_owner_may_connect(listener: Listener, path: Path) -> None:
-    assert path.stat().st_mode & 0o777 == 0o600
+def test_what_is_no_character_is_replaced(pair: tuple[Channel, socket.socket]) -> None:
+    """Names of files may be anything, and stand in errors."""
+    channel, other = pair
+    channel.send({"kind": "failed", "error": os.fsdecode(b"caf\xe9 \xc3\xa9")})
+    received = Channel(other.dup())
+    assert received.receive(0.0) == {"kind": "failed", "error": "caf? é"}
+    received.close()
 
 
-def test_a_directory_may_lie_deep(tmp_path: Path) -> None:
-    """A socket's address has 108 bytes, and home directories may be longer."""
-    deep = tmp_path / ("d" * 100) / ("e" * 100)
-    deep.mkdir(parents=True)
-    listener = Listener(deep / "control.sock", KEY)
-    friend = connect(deep / "control.sock", KEY, {"kind": "hello"})
-    accepted = listener.accept()
-    assert accepted is not None
-    assert accepted[1] == {"kind": "hello"}
-    accepted[0].close()
-    friend.close()
-    listener.close()
-    assert list(deep.iterdir()) == []
+def test_the_system_says_who_connected(pair: tuple[Channel, socket.socket]) -> None:
+    assert pair[0].peer == (os.getpid(), os.getuid())

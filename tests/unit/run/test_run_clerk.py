@@ -1,13 +1,16 @@
 """When the clerk gets the shadow ready, and when it gives the shadow's memory back."""
 
+import errno
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from board import Board
 
+from holdfast.errors import CheckpointError
 from holdfast.job import CheckpointSpec
 from holdfast.ledger.checkpoints import CheckpointInfo
 from holdfast.planes.arena import PAGE, create
@@ -24,12 +27,13 @@ class Desk:
 
     def __init__(self, root: Path, descriptor: int, spec: CheckpointSpec) -> None:
         self.saved: list[int] = []
+        self.errors: list[str] = []
         self.board = Board(descriptor)
         self.gauges = Gauges(
             self.board.gauges.arena,
             {**self.board.gauges.layout, "shadow_bytes": SHADOW_BYTES, "shadow_distance": 0, "sections": []},
         )
-        self.clerk = Clerk(RunPlace(root), spec, {}, self._note, lambda error: pytest.fail(str(error)))
+        self.clerk = Clerk(RunPlace(root), spec, {}, self._note, lambda error: self.errors.append(str(error)))
         self._descriptor = descriptor
         self.board.header[Header.READY] = 1
 
@@ -41,6 +45,13 @@ class Desk:
         self.clerk.look(self.gauges, float(steps))
         if self.clerk._thread is not None:
             self.clerk._thread.join()
+
+    def snapshot(self, step: int) -> None:
+        """One is taken, and the clerk has it."""
+        self.fill_shadow(step)
+        self.after(step)
+        if self.gauges.shadow_step is not None:
+            self.after(step)  # it was busy getting ready
 
     def fill_shadow(self, step: int) -> None:
         self.board.header[Header.SHADOW_FULL] = step + 1
@@ -84,7 +95,7 @@ def test_its_memory_is_given_back_unless_it_is_needed_soon(
     made.after(49)
     made.fill_shadow(50)
     made.after(52)
-    assert made.saved == [50]
+    assert (made.saved, made.errors) == ([50], [])
     assert made.gauges.shadow_step is None
     assert (made.pages() >= 64) == kept
 
@@ -95,3 +106,47 @@ def test_without_checkpoints_nothing_is_made_ready(
     made = desk(tmp_path, descriptor, monkeypatch, 0.0)
     made.after(99)
     assert made.clerk._thread is None
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("call", ["write", "fsync", "rename"])
+def test_a_checkpoint_that_cannot_be_written_is_told_and_the_next_one_works(
+    tmp_path: Path, descriptor: int, monkeypatch: pytest.MonkeyPatch, code: int, call: str
+) -> None:
+    made = desk(tmp_path, descriptor, monkeypatch, 0.0, every_steps=10)
+    made.snapshot(10)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, refuse(code))
+        made.snapshot(20)
+    assert made.saved == [10]
+    assert re.fullmatch(rf"the checkpoint of step 20 could not .*\({os.strerror(code)}.*", *made.errors)
+    made.snapshot(30)
+    assert made.saved == [10, 30]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["step-00000010", "step-00000030"]
+
+
+def test_what_is_saved_is_saved_even_if_the_old_cannot_be_removed(
+    tmp_path: Path, descriptor: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = desk(tmp_path, descriptor, monkeypatch, 0.0, every_steps=10, keep=1)
+    made.snapshot(10)
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.ledger.checkpoints.shelf._remove", refuse_removal)
+        made.snapshot(20)
+        made.after(25)
+        made.clerk.save_committed(made.gauges)
+    assert made.saved == [10, 20, 25]
+    assert made.errors == ["the old checkpoint stays"] * 2
+    made.snapshot(30)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000030"]
+
+
+def refuse(code: int) -> Callable[..., None]:
+    def call(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+def refuse_removal(path: Path) -> None:
+    raise CheckpointError("the old checkpoint stays")

@@ -84,7 +84,7 @@ def test_before_anything_was_begun_an_order_to_stop_ends_the_run(crew: Crew) -> 
 def built(crew: Crew, monkeypatch: pytest.MonkeyPatch, available: int) -> None:
     """The first worker says that it has its model, on a machine with so much memory."""
     monkeypatch.setattr("holdfast.run.crew.available_memory", lambda: available)
-    monkeypatch.setattr(RunPlace, "read_layout", lambda _: {**LAYOUT, "resident_bytes": 100, "slot_bytes": 10})
+    crew._place.write_layout({**LAYOUT, "resident_bytes": 100, "slot_bytes": 10})
     crew._hear(0, {"kind": "built", "worker": 0, "digest": "same"})
 
 

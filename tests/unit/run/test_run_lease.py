@@ -2,15 +2,17 @@
 
 import os
 import re
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from holdfast.errors import RunError
 from holdfast.ledger import Ledger
-from holdfast.run.lease import RunLease, Superseded, is_executed
+from holdfast.run.lease import RunLease, Superseded, here, is_executed, lease_of, may_live
 
 RUN = "digits-1a2b3c"
 NAME = f"run:{RUN}"
@@ -34,13 +36,13 @@ def held_by(ledger: Ledger, holder: str, ttl_s: float = 1000.0) -> int:
 
 def living() -> str:
     """A process that certainly lives and is not this one."""
-    return f"{os.getppid()}-{started(os.getppid())}-abcd"
+    return f"{os.getppid()}-{started(os.getppid())}-abcd.{here()}"
 
 
-def dead() -> str:
+def dead(at: str | None = None) -> str:
     pid = os.posix_spawn("/bin/true", ["true"], {})
     os.waitpid(pid, 0)
-    return f"{pid}-12345-abcd"
+    return f"{pid}-12345-abcd.{here() if at is None else at}"
 
 
 def test_a_free_run_is_taken_and_given_back(ledger: Ledger) -> None:
@@ -74,9 +76,76 @@ def test_a_dead_holder_is_taken_over_at_once(ledger: Ledger) -> None:
 
 
 def test_a_pid_that_another_process_has_now_is_a_dead_holder(ledger: Ledger) -> None:
-    held_by(ledger, f"{os.getppid()}-{int(started(os.getppid())) + 1}-abcd")
+    held_by(ledger, f"{os.getppid()}-{int(started(os.getppid())) + 1}-abcd.{here()}")
     assert not is_executed(ledger, RUN)
     RunLease(ledger, RUN)
+
+
+ELSEWHERE = ["another container", "another host", "a version that did not say"]
+
+
+def elsewhere(where: str) -> str:
+    boot, namespace = here().split(".")
+    places = dict(zip(ELSEWHERE, [f"{boot}.{int(namespace) + 1}", f"{boot[::-1]}.{namespace}", ""], strict=True))
+    return places[where]
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+@pytest.mark.parametrize("holder", [dead, lambda at: f"{os.getppid()}-{started(os.getppid())}-abcd.{at}"])
+def test_a_holder_that_is_not_seen_from_here_lives_until_its_lease_has_run_out(
+    ledger: Ledger, where: str, holder: Callable[[str], str]
+) -> None:
+    """Whether there is a process with its pid here says nothing of it."""
+    name = holder(elsewhere(where))
+    term = held_by(ledger, name)
+    assert is_executed(ledger, RUN)
+    with pytest.raises(RunError, match="of another container or host; if that is dead, try again in 10 s"):
+        RunLease(ledger, RUN)
+    lease = lease_of(ledger, RUN)
+    assert lease is not None
+    assert (lease.holder, lease.term) == (name, term)
+    assert may_live(lease, lease.expires + 5.0, 10.0)
+    assert not may_live(lease, lease.expires + 15.0, 10.0)
+    ledger.renew(NAME, name, term, -1.0, time.time())
+    assert not is_executed(ledger, RUN)
+    assert RunLease(ledger, RUN).term > term
+
+
+HOLD = f"""
+import sys
+from pathlib import Path
+from holdfast.ledger import Ledger
+from holdfast.run.lease import RunLease, here
+with Ledger.open(Path(sys.argv[1])) as ledger:
+    RunLease(ledger, "{RUN}")
+    print(here(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("shown", ["its own pids", "ours"])
+def test_a_process_in_a_namespace_of_its_own_holds_the_lease(ledger: Ledger, shown: str) -> None:
+    """A real one. With `ours` it is in the namespace, and looks at processes as they are seen outside."""
+    enter = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    enter += ["--mount-proc"] if shown == "its own pids" else []
+    if subprocess.run([*enter, "true"], capture_output=True).returncode:
+        pytest.skip("namespaces of pids are not permitted here")
+    command = [*enter, sys.executable, "-c", HOLD, str(ledger.home)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            place = process.stdout.readline().strip()
+            assert place
+            assert place != here()
+            lease = lease_of(ledger, RUN)
+            assert lease is not None
+            assert lease.holder.startswith("1-")
+            assert is_executed(ledger, RUN)
+            with pytest.raises(RunError, match="of another container or host"):
+                RunLease(ledger, RUN)
+        finally:
+            process.stdin.close()
 
 
 def test_an_expired_lease_is_taken_even_from_the_living(ledger: Ledger) -> None:

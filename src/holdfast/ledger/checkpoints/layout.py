@@ -9,9 +9,11 @@ The manifest vouches for every byte of the data, and the marker for every byte o
 written, a checkpoint is a draft: its directory is named `step-00001000.tmp-<pid>-<nonce>`.
 """
 
+import contextlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
@@ -154,6 +156,15 @@ def draft_pid(path: Path) -> int | None:
     """The process that writes, or wrote, a draft; none for any other name."""
     found = _DRAFT_NAME.fullmatch(path.name)
     return int(found[1]) if found else None
+
+
+def discard(path: Path) -> None:
+    """Remove a draft, whatever it is; what cannot be removed stays for a later sweep."""
+    with contextlib.suppress(OSError):  # `rmtree` does not ignore all of them
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _decode_entry(entry: dict[str, Any]) -> Entry:

@@ -144,7 +144,7 @@ def _content(path: Path, name: str, if_missing: str) -> bytes:
 def _decoded(path: Path, text: bytes) -> Manifest:
     try:
         return decode_manifest(text)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptError(path, f"{MANIFEST} cannot be understood ({error})") from error
 
 

@@ -1,14 +1,15 @@
 """The checkpoints of a run beside one another: which are whole, which is the newest, which may go."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.errors import CheckpointError
 from holdfast.faults import reached
 from holdfast.ledger.checkpoints.layout import (
     CheckpointInfo,
     CorruptError,
+    discard,
     draft_path,
     draft_pid,
     step_of,
@@ -49,15 +50,18 @@ def newest(root: Path) -> tuple[CheckpointInfo | None, list[Rejected]]:
     return None, rejected
 
 
-def retain(root: Path, keep: int) -> list[Path]:
-    """Removes the checkpoints older than the newest `keep` (at least 1) that look whole, and names them.
+def retain(root: Path, keep: int, step: int) -> list[Path]:
+    """Removes those older than the newest `keep` (at least 1) that look whole, up to the one of `step`; names them.
 
-    One that does not look whole is no reason to give up an older one, so it does not count.
+    One that does not look whole is no reason to give up an older one, so it does not count. Neither does one that is
+    newer than the checkpoint of `step`, which has just been written: if it were whole, the run would be further.
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}; the last checkpoint must stay")
     whole, removed = 0, []
     for path in _newest_first(root):
+        if (step_of(path) or 0) > step:
+            continue
         if whole == keep:
             _remove(path)
             removed.append(path)
@@ -72,7 +76,7 @@ def sweep(root: Path) -> list[Path]:
     for path in _entries(root):
         pid = draft_pid(path)
         if pid is not None and not _lives(pid):
-            shutil.rmtree(path, ignore_errors=True)
+            discard(path)
             removed.append(path)
     return removed
 
@@ -83,7 +87,10 @@ def _newest_first(root: Path) -> list[Path]:
 
 
 def _entries(root: Path) -> list[Path]:
-    return list(root.iterdir()) if root.is_dir() else []
+    try:
+        return list(root.iterdir()) if root.is_dir() else []
+    except OSError as error:
+        raise CheckpointError(f"the checkpoints in {root} cannot be looked at ({error.strerror})") from error
 
 
 def _examined(path: Path, thorough: bool) -> Found:
@@ -100,9 +107,12 @@ def _examined(path: Path, thorough: bool) -> Found:
 def _remove(path: Path) -> None:
     # Renamed first: a removal cut short must leave a draft to be swept, not a checkpoint that looks broken.
     going = draft_path(path.parent, step_of(path) or 0)
-    path.rename(going)
+    try:
+        path.rename(going)
+    except OSError as error:
+        raise CheckpointError(f"the old checkpoint {path} cannot be removed ({error.strerror})") from error
     reached("checkpoint.going")
-    shutil.rmtree(going, ignore_errors=True)
+    discard(going)
 
 
 def _lives(pid: int) -> bool:

@@ -1,5 +1,6 @@
 """Writing a checkpoint: whole in its place, or not there at all."""
 
+import ctypes
 import errno
 import hashlib
 import os
@@ -21,6 +22,7 @@ from holdfast.ledger.checkpoints.layout import (
     Manifest,
     Section,
     chunks,
+    discard,
     draft_path,
     encode_manifest,
     safetensors_header,
@@ -29,6 +31,7 @@ from holdfast.ledger.checkpoints.layout import (
 )
 
 _SETTLE_BYTES = 64 << 20
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def write(
@@ -45,7 +48,8 @@ def write(
     """
     draft = draft_path(root, step)
     try:
-        draft.mkdir(parents=True)
+        _make(root)
+        draft.mkdir()
         reached("draft.begun")
         manifest = _write_data(draft / DATA, step, list(sections), meta, progress)
         digest = _commit(draft, manifest)
@@ -53,7 +57,7 @@ def write(
     except OSError as error:
         raise CheckpointError(_failure(root, step, error)) from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)  # gone already if all went well
+        discard(draft)  # the one of the same step that was there before, if all went well
     return CheckpointInfo(step, step_path(root, step), manifest.data_bytes, manifest.time, digest)
 
 
@@ -115,18 +119,50 @@ def _commit(draft: Path, manifest: Manifest) -> str:
     return digest
 
 
+def _make(root: Path) -> None:
+    """Make the directory; it is to be found after a power cut, so its parents are synced as well."""
+    missing = [path for path in (root, *root.parents) if not path.is_dir()]
+    if missing:
+        root.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        _sync_directory(path.parent)
+
+
 def _put_in_place(draft: Path, final: Path) -> None:
-    if final.exists():
-        # A directory cannot be renamed onto a full one. A crash between the two renames loses this step only.
-        aside = draft_path(final.parent, step_of(final) or 0)
-        final.rename(aside)
-        reached("checkpoint.aside")
+    """Afterwards `draft` is what was there before, and may go: not sooner than it cannot come back."""
+    if not os.path.lexists(final):
         draft.rename(final)
-        shutil.rmtree(aside, ignore_errors=True)
     else:
-        draft.rename(final)
+        if not _exchange(draft, final):
+            _rename_over(draft, final)
+        reached("checkpoint.aside")
     _sync_directory(final.parent)
     reached("checkpoint.placed")
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two directories in one moment, where the system can."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        failed = libc.renameat2(_AT_FDCWD, bytes(one), _AT_FDCWD, bytes(other), _RENAME_EXCHANGE)
+    except AttributeError:  # a C library that does not know of it
+        return False
+    code = ctypes.get_errno()
+    if failed and code not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        raise OSError(code, os.strerror(code), str(other))
+    return not failed
+
+
+def _rename_over(draft: Path, final: Path) -> None:
+    # A directory cannot be renamed onto a full one. A crash between the first two renames loses this step.
+    aside = draft_path(final.parent, step_of(final) or 0)
+    final.rename(aside)
+    try:
+        draft.rename(final)
+    except OSError:
+        aside.rename(final)
+        raise
+    aside.rename(draft)
 
 
 def _write_file(path: Path, content: bytes) -> None:
