@@ -5,12 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from besiegers import siege
 from terminal import Terminal, until
 
 from holdfast.ledger import Event, Ledger
+from holdfast.run.place import RunPlace
 
 STEPS = 8000
 JOB = f"""\
@@ -50,6 +53,18 @@ def events(terminal: Terminal, kind: str = "") -> list[Event]:
     with Ledger.open(terminal.home) as ledger:
         found = ledger.events(ledger.run("last").id)
     return [event for event in found if not kind or event.kind == kind]
+
+
+def place_of(terminal: Terminal) -> RunPlace:
+    """That of the newest run."""
+    with Ledger.open(terminal.home) as ledger:
+        return RunPlace(terminal.home / "runs" / ledger.run("last").id)
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 16
+    file.write_bytes(content)
 
 
 def result(terminal: Terminal) -> dict[str, Any]:
@@ -161,18 +176,51 @@ def test_a_stopped_worker_is_not_waited_for(terminal: Terminal, job: str, undist
 
 
 def test_after_a_power_cut_the_run_is_resumed_to_the_same_bits(terminal: Terminal, job: str, undisturbed: str) -> None:
-    """All at once: the captain, and every worker."""
-    process = begun(terminal, "run", job, "--workers", "2", "--set=checkpoint.every_steps=50")
-    with Ledger.open(terminal.home) as ledger:
-        run = ledger.run("last").id
-    until(lambda: any(terminal.home.glob(f"runs/{run}/checkpoints/step-????????/COMMITTED")))
+    """All at once: the captain, and every worker. And the newest checkpoints are spoilt, each in its way."""
+    process = begun(
+        terminal, "run", job, "--workers", "2", "--set=checkpoint.every_steps=50", "--set=checkpoint.keep=4"
+    )
+    place = place_of(terminal)
+    until(lambda: len(list(place.checkpoints.glob("step-????????"))) >= 4)
     for pid in [process.pid, *terminal.workers()]:
         os.kill(pid, signal.SIGKILL)
     process.communicate()
     until(lambda: terminal.workers() == [])
+
+    flipped, cut, unmarked, good, *_ = sorted(place.checkpoints.glob("step-????????"), reverse=True)
+    flip(flipped / "state.safetensors")
+    os.truncate(cut / "state.safetensors", 1000)
+    (unmarked / "COMMITTED").unlink()
     resumed = terminal.type("resume", "last", "--json")
     assert resumed.json["state_sha256"] == undisturbed
-    assert "resumed from the checkpoint of step" in resumed.err
+    told = " ".join(event.text for event in events(terminal, "passed_over"))
+    for name, reason in (
+        (flipped.name, "chunk 0 of section "),
+        (cut.name, "state.safetensors has 1000 bytes where "),
+        (unmarked.name, "there is no COMMITTED marker, so its writing was cut short"),
+    ):
+        assert f"checkpoint {name} is passed over: {reason}" in told
+        assert f"checkpoint {name} is passed over: {reason}" in resumed.err
+    assert f"resumed from the checkpoint of step {int(good.name.removeprefix('step-'))}" in resumed.err
+
+
+def test_a_siege_of_the_captain_changes_nothing(terminal: Terminal, job: str, undisturbed: str) -> None:
+    """Meanwhile a worker dies and is replaced, and people are answered."""
+    process = begun(terminal, "run", job, "--workers", "2", "--json")
+    with siege(place_of(terminal)):
+        until(lambda: len(events(terminal, "refused")) >= 5)
+        os.kill(terminal.workers()[0], signal.SIGKILL)
+        until(lambda: len(events(terminal, "view")) >= 3)
+        assert "is to have 1 worker" in tell(terminal, "scale", "last", "1")
+        until(lambda: bool(events(terminal, "left")))
+    done = terminal.finished(process)
+    assert done.code == 0, done.err
+    assert done.json["state_sha256"] == undisturbed
+    assert events(terminal, "captain") == []
+    assert len(events(terminal, "died")) == 1
+    refused = [event.text for event in events(terminal, "refused")]
+    assert " more were refused; the last: " in refused[-1]
+    assert len(refused) < 30
 
 
 @pytest.mark.soak

@@ -214,6 +214,7 @@ def test_who_never_reads_is_hung_up_and_may_come_back(siege: Siege, unmoved: Cal
         if hand.channel is None:
             break
     assert epoch > 100
+    assert hand.channel is None
     siege.worker().close()
     worker.close()
     unmoved(0)
