@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -93,11 +94,19 @@ class Struck:
         process = self._terminal.start(*words, fault=self._fault)
         deadline = time.monotonic() + DEADLINE_S
         while process.poll() is None or self._goes_on():
-            assert time.monotonic() < deadline, f"{words} hangs: {self._logs()}"
+            if time.monotonic() > deadline:
+                self._end(process)
+                raise AssertionError(f"{words} hangs: {self._logs()}")
             self._wake()
             time.sleep(0.02)
         self.told.append(process.communicate()[1])
         self._was_killed = process.returncode == -signal.SIGKILL
+
+    def _end(self, process: subprocess.Popen[str]) -> None:
+        """Kill everybody, so that a test that fails leaves nobody behind."""
+        for pid in [process.pid, *self._terminal.workers()]:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate()
 
     def _goes_on(self) -> bool:
         with Ledger.open(self._terminal.home) as ledger:
@@ -106,12 +115,19 @@ class Struck:
     def _wake(self) -> None:
         """Whoever executes the run wakes up again when it was stopped; a worker must be helped by its captain."""
         for mark in set(self._marks()) - self._awake:
-            pid = int(mark.read_text() or 0)
-            if "=stop" in mark.name and born(pid) != "gone" and pid not in self._terminal.workers():
-                if Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "T":
-                    continue
-                os.kill(pid, signal.SIGCONT)
+            who = mark.read_text()
+            if who == "" or ("=stop" in mark.name and not self._is_awake(int(who))):
+                continue
             self._awake.add(mark)
+
+    def _is_awake(self, pid: int) -> bool:
+        """Whether it was stopped, and goes on now, or need not."""
+        if born(pid) == "gone" or pid in self._terminal.workers():
+            return True
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "T":
+            return False
+        os.kill(pid, signal.SIGCONT)
+        return True
 
     def _marks(self) -> list[Path]:
         return sorted(self._terminal.home.glob("runs/*/fault-*"))

@@ -59,9 +59,9 @@ class _Calm(dict[tuple[str, ...], dict[str, Any]]):
 @pytest.mark.parametrize(
     "fault",
     [
-        "partial.computed@0,piece.marked@1,buffers.prepared,step.marked:3,metrics.reported,replica.begun@4=stop",
+        "partial.computed@0,piece.marked@1,buffers.prepared,replica.begun:9=stop",
         "view.announced,standing.read,marker.written:2,crew.ended",
-        "worker.started,view.agreed,crew.dismissed,section.restored,checkpoint.aside",
+        "state.saved,section.restored,checkpoint.aside",
     ],
     ids=["workers", "captains", "all"],
 )
@@ -110,17 +110,7 @@ def test_a_death_amid_a_change_of_the_job_is_part_of_no_history(terminal: Termin
     assert replayed.code == 0, replayed.err
 
 
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
-        ("piece.markd", "there is no point `piece.markd`; did you mean `piece.marked`?"),
-        ("xyz", "there is no point `xyz`; all points are listed in "),
-        ("piece.marked=explode", "`explode` is nothing that can happen; use kill, stop or notice"),
-        ("piece.marked:0", "`piece.marked:0` is not of the form POINT[@WORKER][:PASSAGE][=kill|stop|notice]"),
-        ("piece.marked,", "`` is not of the form POINT[@WORKER][:PASSAGE][=kill|stop|notice]"),
-    ],
-)
-def test_a_fault_that_cannot_be_understood_gets_a_sentence(terminal: Terminal, fault: str, sentence: str) -> None:
-    refused = terminal.finished(terminal.start("ps", fault=fault))
+def test_a_fault_that_cannot_be_understood_gets_a_sentence(terminal: Terminal) -> None:
+    refused = terminal.finished(terminal.start("ps", fault="piece.markd"))
     assert refused.code == 1
-    assert refused.sentence.startswith(f"HOLDFAST_FAULT: {sentence}")
+    assert refused.sentence == "HOLDFAST_FAULT: there is no point `piece.markd`; did you mean `piece.marked`?"
