@@ -13,7 +13,7 @@ class Cost:
     """Of one blow. Without a stall the job did not go on by itself, and `end` says how it ended.
 
     `regained_s` is until it was further than before; `lost` are committed steps that had to be done again; `dropped`,
-    batches that are in no step.
+    batches that are in no step; `why` is the last that one who died without being struck had to say.
     """
 
     stall_s: float | None = None
@@ -21,6 +21,7 @@ class Cost:
     lost: int = 0
     dropped: int = 0
     end: End = ""
+    why: str = ""
 
 
 def ends(costs: Sequence[Cost]) -> str:

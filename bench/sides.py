@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ _STEP, _KILL, _STOP = "Undisturbed step", "Stall after SIGKILL of a worker", "St
 _JOIN, _CAPTAIN = "Stall of the others when a worker joins", "Stall after SIGKILL of whoever is in charge"
 _DECIDED = "Until there is another captain"
 _LOST, _DROPPED = "Committed steps done again after a SIGKILL", "Batches in no step after a SIGKILL"
+_WHY = "Of what the survivor died, too"
 _SAME, _STORM, _LEFT = "Same model", "Storm", "Orphans, segments and files left"
 _HOLDFAST = "Holdfast"
 _WATCHED_S = 20.0
@@ -137,11 +139,13 @@ def _torchft_kills(asked: Asked, name: str, start: Callable[[], ft.Torchft]) -> 
     undisturbed_s = _undisturbed_s(start, lambda job: job.marks(0))
     kills = _struck(asked, name, asked.peer_kills, start, ft.kill_replica)
     went_on = [cost for cost in kills if not cost.end]
+    whys = Counter(cost.why for cost in kills if cost.why)
     return [
         Measured(_STEP, name, undisturbed_s, len(undisturbed_s)),
         _stalls(_KILL, name, kills),
         Measured(_LOST, name, [cost.lost for cost in went_on], len(kills), "steps"),
         Measured(_DROPPED, name, [cost.dropped for cost in went_on], len(kills), "batches"),
+        *(Seen(_WHY, name, f"{why} ({count} times)") for why, count in whys.items()),
     ]
 
 

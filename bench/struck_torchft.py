@@ -54,6 +54,12 @@ class Torchft:
     def has_died(self, *numbers: int) -> bool:
         return any(self.replicas[number].poll() is not None for number in numbers)
 
+    def last_words(self, number: int) -> str:
+        """Where it was when it died, and of what."""
+        lines = self._marks[number].with_suffix(".log").read_text(errors="replace").splitlines()
+        frames = [line.split('"')[1] for line in lines if line.startswith('  File "')]
+        return f"{lines[-1]} in {'/'.join(Path(frames[-1]).parts[-2:])}" if frames else lines[-1]
+
     def restart(self, number: int) -> None:
         """What torchft asks of its user: a dead replica is started again, and heals itself from the other."""
         self.replicas[number].kill()
@@ -73,7 +79,7 @@ class Torchft:
         self._marks[number] = self._pack.folder / f"{self._lives}.marks"
         command = python("peer_torchft.py", self._marks[number], number, self._way)
         address = f"http://127.0.0.1:{self._port()}"
-        return self._pack.start(command, f"replica-{self._lives}.log", TORCHFT_LIGHTHOUSE=address)
+        return self._pack.start(command, f"{self._lives}.log", TORCHFT_LIGHTHOUSE=address)
 
     def _port(self) -> str:
         found = re.search(r"listening on: \S+:(\d+)", (self._pack.folder / "lighthouse.log").read_text())
@@ -122,7 +128,7 @@ def kill_lighthouse(job: Torchft, watched_s: float) -> str:
 
 def _cost(job: Torchft, survivor: int, since: float) -> Cost:
     if not job.goes_on(survivor, since) or not job.is_whole(since):
-        return Cost(end="died" if job.has_died(survivor) else "hung")
+        return Cost(end="died", why=job.last_words(survivor)) if job.has_died(survivor) else Cost(end="hung")
     marks = job.marks(survivor)
     dropped = sum(REPLICAS - mark.parts for mark in marks if mark.time > since)
     return Cost(stall_s(marks, since), lost=lost_steps(marks, since), dropped=dropped)
