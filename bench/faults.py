@@ -16,7 +16,7 @@ from pathlib import Path
 
 from faults_report import Measured, Seen, render
 from machine import machine_lines
-from packs import PATIENCE_S
+from packs import PATIENCE_S, kill_all
 from sides import Asked, holdfast, storm, torchft_by_hand, torchft_wrapped, torchrun
 
 SIDES: dict[str, Callable[[Asked], list[Measured | Seen]]] = {
@@ -32,17 +32,23 @@ def main() -> None:
     asked = _parser().parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # whoever is struck here must not outlive us
     circumstances = [*machine_lines(), f"- to reproduce: `python {shlex.join(sys.argv)}`"]
-    lines: list[Measured | Seen] = []
     with tempfile.TemporaryDirectory(prefix="holdfast-faults-") as folder:
-        os.environ["HOLDFAST_HOME"] = str(Path(folder) / "home")
-        for name in asked.only:
-            chance = random.Random(f"{asked.seed} {name}")
-            lines += SIDES[name](_asked(asked, Path(folder), chance))
-            measured = [line for line in lines if isinstance(line, Measured)]
-            seen = [line for line in lines if isinstance(line, Seen)]
-            text = render(measured, seen, circumstances, PATIENCE_S)
-            asked.out.write_text(text)  # now, so that an interrupted bench is not lost
-    print(text)
+        home = os.environ["HOLDFAST_HOME"] = str(Path(folder) / "home")
+        try:
+            _strike_all(asked, Path(folder), circumstances)
+        finally:
+            kill_all(f"HOLDFAST_HOME={home}")
+    print(asked.out.read_text())
+
+
+def _strike_all(asked: argparse.Namespace, folder: Path, circumstances: list[str]) -> None:
+    lines: list[Measured | Seen] = []
+    for name in asked.only:
+        lines += SIDES[name](_asked(asked, folder, random.Random(f"{asked.seed} {name}")))
+        measured = [line for line in lines if isinstance(line, Measured)]
+        seen = [line for line in lines if isinstance(line, Seen)]
+        text = render(measured, seen, circumstances, PATIENCE_S)
+        asked.out.write_text(text)  # now, so that an interrupted bench is not lost
 
 
 def _asked(asked: argparse.Namespace, folder: Path, chance: random.Random) -> Asked:

@@ -33,17 +33,18 @@ class Pack:
         return process
 
     def end(self) -> None:
-        """Kill what lives of it, until nothing does."""
-        while left := self.living():
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(_LOOK_S)
+        kill_all(f"{_TOKEN}={self._token}")
         for process in self._started:
             process.wait()
 
-    def living(self) -> list[int]:
-        return living(f"{_TOKEN}={self._token}")
+
+def kill_all(assignment: str) -> None:
+    """Until nothing lives that was started with this variable in its environment."""
+    while left := living(assignment):
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_S)
 
 
 def living(assignment: str) -> list[int]:

@@ -65,6 +65,7 @@ def holdfast(asked: Asked) -> list[Measured | Seen]:
     before, chance = segments(), asked.chance
     with Ledger.open() as ledger:
         run = HoldfastRun(ledger)
+        run.steps_from_now(200)
         undisturbed_s = steps_s(run.marks())
         kills = _each(asked, "Holdfast, kill", asked.kills, lambda: strike_worker(run, chance, signal.SIGKILL))
         stops = _each(asked, "Holdfast, stop", asked.others, lambda: strike_worker(run, chance, signal.SIGSTOP))

@@ -41,7 +41,7 @@ class HoldfastRun:
         layout = self._place.read_layout()
         arena = os.open(f"/proc/{self.captain()}/fd/{standing['arena']}", os.O_RDWR)
         self.gauges = Gauges(Arena(arena, layout["size"]), layout)
-        self.steps_from_now(300)
+        self.steps_from_now(100)
 
     def captain(self) -> int:
         return self._ledger.run(self.run).pid or 0

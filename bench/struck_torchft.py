@@ -123,7 +123,7 @@ def kill_lighthouse(job: Torchft, watched_s: float) -> str:
     time.sleep(watched_s)
     steps = max(len(committed(job.marks(number), struck)) for number in job.replicas)
     dead = sum(job.has_died(number) for number in job.replicas)
-    return f"{steps} steps in {watched_s:.0f} s, {dead} of {REPLICAS} replicas died"
+    return f"steps in {watched_s:.0f} s: {steps}; {dead} of {REPLICAS} replicas died"
 
 
 def _cost(job: Torchft, survivor: int, since: float) -> Cost:

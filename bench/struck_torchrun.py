@@ -77,9 +77,9 @@ def kill_agent(job: Torchrun, watched_s: float) -> str:
     job.agent.kill()
     seen = _seen(job, struck, watched_s)
     orphans = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
-    return f"{seen}, {len(orphans)} of {WORKERS} workers live on without anybody to look after them"
+    return f"{seen}; {len(orphans)} of {WORKERS} workers live on without anybody to look after them"
 
 
 def _seen(job: Torchrun, struck: float, watched_s: float) -> str:
     time.sleep(watched_s)
-    return f"{len(committed(job.marks(), struck))} steps in {watched_s:.0f} s"
+    return f"steps in {watched_s:.0f} s: {len(committed(job.marks(), struck))}"
