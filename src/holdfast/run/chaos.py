@@ -86,12 +86,13 @@ class Storm:
         self._is_paused = False
         self._workers_now = 0
         self._worker_s = 0.0
+        self._crew_s = 0.0
         self._counted_at = 0.0
 
     @property
     def mean_workers(self) -> float:
-        """Of the crew, over the time of the storm."""
-        return self._worker_s / self._counted_at if self._counted_at else 0.0
+        """Of the crew, over the time of the storm since it was first agreed on."""
+        return self._worker_s / self._crew_s if self._crew_s else 0.0
 
     def blows(self, seconds: float) -> Iterator[Blow]:
         """Until the time is over or the run is; whatever was stopped or paused goes on afterwards.
@@ -116,9 +117,10 @@ class Storm:
             self._wake()
 
     def _count(self) -> None:
-        now = self._passed()
-        self._worker_s += self._workers_now * (now - self._counted_at)
-        self._counted_at = now
+        since, self._counted_at = self._counted_at, self._passed()
+        if self._workers_now or self._crew_s:
+            self._crew_s += self._counted_at - since
+            self._worker_s += self._workers_now * (self._counted_at - since)
         standing = self._standing()
         if standing["committed"]:
             self._workers_now = len(standing["view"])
