@@ -27,4 +27,4 @@ class Cost:
 def ends(costs: Sequence[Cost]) -> str:
     """How often a job did not go on."""
     counts = Counter(cost.end for cost in costs if cost.end)
-    return ", ".join(f"{end} {count} times" for end, count in sorted(counts.items()))
+    return ", ".join(f"{end} {count} ×" for end, count in sorted(counts.items()))

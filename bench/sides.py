@@ -146,7 +146,7 @@ def _torchft_kills(asked: Asked, name: str, start: Callable[[], ft.Torchft]) -> 
         _stalls(_KILL, name, kills),
         Measured(_LOST, name, [cost.lost for cost in went_on], len(kills), "steps"),
         Measured(_DROPPED, name, [cost.dropped for cost in went_on], len(kills), "batches"),
-        *(Seen(_WHY, name, f"{why} ({count} times)") for why, count in whys.items()),
+        *(Seen(_WHY, name, f"{why}, {count} ×") for why, count in whys.items()),
     ]
 
 
