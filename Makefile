@@ -9,7 +9,7 @@ READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 CODE := $(wildcard src tests examples bench)
 
-.PHONY: help setup demo test check bench bench-faults bench-powercuts soak docs clean
+.PHONY: help setup demo test check bench bench-faults bench-storm bench-powercuts soak docs clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -31,8 +31,11 @@ check: setup  ## Lint, format and types
 bench: $(BENCH_READY)  ## Measure against PyTorch DDP; writes docs/benchmarks.md
 	$(BIN)/python bench/run.py
 
-bench-faults: setup  ## Measure what deaths cost: workers killed and stopped, captains killed
+bench-faults: $(BENCH_READY)  ## Measure what deaths cost, against torchft and torchrun; writes docs/benchmarks-faults.md
 	$(BIN)/python bench/faults.py
+
+bench-storm: $(BENCH_READY)  ## Six workers under a storm of ten minutes; writes docs/benchmarks-storm.md
+	$(BIN)/python bench/faults.py --only storm --storm-minutes 10 --out docs/benchmarks-storm.md
 
 bench-powercuts: setup  ## Kill all processes of runs at once, 100 times, and compare what they come to
 	$(BIN)/python bench/powercuts.py

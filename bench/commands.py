@@ -105,18 +105,18 @@ def _tree(root: int) -> list[int]:
     """The process and all that descend from it, `root` first."""
     found = [root]
     for pid in found:
-        found += _children(pid)
+        found += children(pid)
     return found
 
 
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
+def children(pid: int) -> list[int]:
+    found: list[int] = []
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            children += map(int, tasks.read_text().split())
+            found += map(int, tasks.read_text().split())
         except OSError:  # the thread has just ended
             continue
-    return children
+    return found
 
 
 def _pss(pid: int) -> int:

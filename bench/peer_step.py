@@ -36,17 +36,18 @@ class Loop:
         optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True)
         ends = []
         for _ in range(steps):
-            self._step(module, optimizer)
+            optimizer.zero_grad(set_to_none=True)
+            self.backward(module)
+            optimizer.step()
             ends.append(time.perf_counter())
         return steady_rate(ends, self.case.batch)
 
-    def _step(self, module: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        optimizer.zero_grad(set_to_none=True)
+    def backward(self, module: nn.Module) -> None:
+        """Adds the gradients of the next batch."""
         for index in next(self._indices).chunk(self._parts):
             inputs, targets = self._inputs.index_select(0, index), self._targets.index_select(0, index)
             loss = functional.cross_entropy(module(inputs).flatten(0, -2), targets.flatten())
             (loss if self._parts == 1 else loss / self._parts).backward()
-        optimizer.step()
 
 
 def _indices(num_samples: int, case: Case, shard: int, num_shards: int) -> Iterator[Tensor]:

@@ -3,6 +3,9 @@
 import pytest
 from terminal import Terminal, until
 
+from holdfast.ledger import Ledger
+from holdfast.run.chaos import Storm
+
 JOB = """\
 name = "ship"
 model = "mlp"
@@ -26,7 +29,23 @@ def test_a_storm_changes_nothing(terminal: Terminal) -> None:
     assert calm.code == 0, calm.err
     assert calm.json["same"] is True
     assert len(calm.json["blows"]) >= 3
+    assert 0 < calm.json["mean_workers"] <= 4
     assert calm.json["calm"]["state_sha256"] == calm.json["stormy"]["state_sha256"]
+    until(lambda: terminal.workers() == [])
+
+
+PAUSE_FIRST = 142432
+"""A storm whose first blow is a pause, at once, and whose second one would come seconds later."""
+
+
+def test_a_pause_ends_with_the_storm(terminal: Terminal) -> None:
+    job = terminal.write("job.toml", JOB.format(steps=2000))
+    run = terminal.finished(terminal.start("run", job, "--detach", "--json")).json["run"]
+    until(terminal.is_stepping)
+    with Ledger.open(terminal.home) as ledger:
+        blows = list(Storm(ledger, run, PAUSE_FIRST, every_s=1.0, replicas=4).blows(0.15))
+    assert [blow.kind for blow in blows] == ["pause"]
+    until(lambda: terminal.status() == "finished")
     until(lambda: terminal.workers() == [])
 
 

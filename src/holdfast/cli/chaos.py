@@ -39,9 +39,11 @@ def chaos(
     if as_json:
         told = {"seed": seed, "same": not verdict.differs, "differs": verdict.differs}
         blows = [asdict(blow) for blow in verdict.blows]
-        print_json({**told, "blows": blows, "calm": verdict.calm, "stormy": verdict.stormy})
+        runs = {"calm": verdict.calm, "stormy": verdict.stormy, "mean_workers": verdict.mean_workers}
+        print_json({**told, "blows": blows, **runs})
     elif not verdict.differs:
-        print(f"{len(verdict.blows)} blows, and the same model: sha256 {verdict.calm['model_sha256']}")
+        blows_met = f"{len(verdict.blows)} blows at {verdict.mean_workers:.1f} workers on average"
+        print(f"{blows_met}, and the same model: sha256 {verdict.calm['model_sha256']}")
     if verdict.differs:
         raise RunError(
             f"after {len(verdict.blows)} blows of storm {seed}, {' and '.join(verdict.differs)} differ: run "

@@ -4,6 +4,7 @@ What comes out is compared with the run that nobody disturbed. When the storm st
 each process is just then does not, so a seed replays the same attack and not the same microsecond.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -38,6 +39,8 @@ class Verdict:
     calm: dict[str, Any]
     stormy: dict[str, Any]
     blows: list[Blow] = field(default_factory=list)
+    mean_workers: float = 0.0
+    """Of the crew under the storm; nobody counts while it is paused."""
 
     @property
     def differs(self) -> list[str]:
@@ -53,9 +56,11 @@ def storm(ledger: Ledger, job: Job, seed: int, seconds: float, every_s: float, t
     run = launch(ledger, job.with_sets(["crew.restarts=1000000"]))
     detach(ledger, run)
     verdict = Verdict(calm, {})
-    for blow in _Storm(ledger, run, seed, every_s, job.train.replicas).blows(seconds):
+    weather = Storm(ledger, run, seed, every_s, job.train.replicas)
+    for blow in weather.blows(seconds):
         verdict.blows.append(blow)
         tell(blow)
+    verdict.mean_workers = weather.mean_workers
     verdict.stormy = _outcome(ledger, run)
     return verdict
 
@@ -67,7 +72,9 @@ def _outcome(ledger: Ledger, run: str) -> dict[str, Any]:
     return found.result or {"run": run, "status": status_of(ledger, run), "error": found.error}
 
 
-class _Storm:
+class Storm:
+    """Blows at one run that is being executed."""
+
     def __init__(self, ledger: Ledger, run: str, seed: int, every_s: float, replicas: int) -> None:
         self._ledger = ledger
         self._run = run
@@ -76,19 +83,47 @@ class _Storm:
         self._replicas = replicas
         self._began = time.monotonic()
         self._stopped: list[int] = []
+        self._is_paused = False
+        self._workers_now = 0
+        self._worker_s = 0.0
+        self._crew_s = 0.0
+        self._counted_at = 0.0
+
+    @property
+    def mean_workers(self) -> float:
+        """Of the crew, over the time of the storm since it was first agreed on."""
+        return self._worker_s / self._crew_s if self._crew_s else 0.0
 
     def blows(self, seconds: float) -> Iterator[Blow]:
-        """Until the time is over or the run is; whatever was stopped or paused goes on afterwards."""
-        next_at = self._wait()
+        """Until the time is over or the run is; whatever was stopped or paused goes on afterwards.
+
+        A blow for which nobody is there just then, because the crew is changing, waits until somebody is.
+        """
+        next_at, kind = self._wait(), self._kind()
         while self._passed() < seconds and status_of(self._ledger, self._run) in UNFINISHED:
+            self._count()
             if self._passed() < next_at:
                 time.sleep(_LOOK_S)
                 continue
-            next_at = self._passed() + self._wait()
             self._wake()
-            if self._is_under_way() and (whom := self._strike(kind := self._kind())):
+            if self._is_under_way() and (whom := self._strike(kind)):
                 yield Blow(self._passed(), kind, whom)
+                next_at, kind = self._passed() + self._wait(), self._kind()
+            else:
+                time.sleep(_LOOK_S)
         self._wake()
+        while self._is_paused and status_of(self._ledger, self._run) in UNFINISHED:
+            time.sleep(_LOOK_S)  # its captain is gone, and another will come
+            self._wake()
+
+    def _count(self) -> None:
+        since, self._counted_at = self._counted_at, self._passed()
+        if self._workers_now or self._crew_s:
+            self._crew_s += self._counted_at - since
+            self._worker_s += self._workers_now * (self._counted_at - since)
+        standing = self._standing()
+        if standing["committed"]:
+            self._workers_now = len(standing["view"])
 
     def _passed(self) -> float:
         return time.monotonic() - self._began
@@ -100,8 +135,7 @@ class _Storm:
         return self._chance.choices(KINDS, _WEIGHTS)[0]
 
     def _is_under_way(self) -> bool:
-        standing = place_of(self._ledger, self._run).read_standing()
-        return standing is not None and standing["committed"]
+        return bool(self._standing()["committed"])
 
     def _strike(self, kind: str) -> str:
         try:
@@ -115,14 +149,22 @@ class _Storm:
                     workers = self._chance.randint(1, self._replicas)
                     ask(self._ledger, self._run, {"kind": "scale", "workers": workers})
                     return f"to {workers}"
+            self._is_paused = True  # even if no answer comes, it may have been heard
             ask(self._ledger, self._run, {"kind": "pause"})
             return "until the next blow"
         except (HoldfastError, OSError, IndexError):
             return ""  # there was nobody to hit just then
 
     def _workers(self) -> list[tuple[str, int]]:
-        standing = place_of(self._ledger, self._run).read_standing() or {"processes": {}}
-        return [(worker, pid) for worker, (pid, _) in sorted(standing["processes"].items())]
+        return [(worker, pid) for worker, (pid, _) in sorted(self._standing()["processes"].items())]
+
+    def _standing(self) -> dict[str, Any]:
+        """What the captain has written down; nobody and nothing when there is none, before the crew and after it."""
+        with contextlib.suppress(OSError):  # it may be removed while it is looked for
+            found = place_of(self._ledger, self._run).read_standing()
+            if found is not None:
+                return found
+        return {"committed": False, "view": [], "processes": {}}
 
     def _hit(self, what: str, whom: str, pid: int | None) -> str:
         if pid is None:
@@ -141,8 +183,7 @@ class _Storm:
             except OSError:
                 continue
         self._stopped.clear()
-        if status_of(self._ledger, self._run) == "paused":
-            try:
+        if self._is_paused:
+            with contextlib.suppress(HoldfastError):  # its captain may be gone; then it is tried again
                 ask(self._ledger, self._run, {"kind": "unpause"})
-            except HoldfastError:
-                return  # its captain is gone; the next blow, or the end of the storm, wakes it
+                self._is_paused = False
