@@ -102,10 +102,14 @@ def test_a_run_that_was_never_begun_is_said_to_be_so(terminal: Terminal, fault: 
 @pytest.mark.parametrize("point", NEED_A_CHANGE)
 def test_a_death_amid_a_change_of_the_job_is_part_of_no_history(terminal: Terminal, point: str) -> None:
     terminal.write("net.py", NET)
-    terminal.start("run", terminal.write("job.toml", JOB), "--set=train.steps=5000", "--workers=2", fault=point)
+    words = ("--set=train.steps=5000", "--workers=2")
+    process = terminal.start("run", terminal.write("job.toml", JOB), *words, fault=point)
     until(terminal.is_stepping)
     terminal.finished(terminal.start("set", "last", "optimizer.lr=0.0001"))
     until(lambda: terminal.status() == "finished")
+    terminal.finished(process)
+    until(lambda: terminal.workers() == [])
+    assert list(terminal.home.glob("runs/*/fault-*"))
     replayed = terminal.type("replay", "last", "--json")
     assert replayed.code == 0, replayed.err
 
