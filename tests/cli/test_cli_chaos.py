@@ -22,7 +22,7 @@ metrics = ["accuracy", "log_loss"]
 
 
 def test_a_storm_changes_nothing(terminal: Terminal) -> None:
-    job = terminal.write("job.toml", JOB.format(steps=6000))
+    job = terminal.write("job.toml", JOB.format(steps=3000))
     calm = terminal.finished(
         terminal.start("chaos", job, "--seed", "7", "--minutes", "0.25", "--every", "1.0", "--workers", "3", "--json")
     )
