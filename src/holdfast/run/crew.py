@@ -4,7 +4,7 @@ import contextlib
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from holdfast.planes.channel import Channel, Closed, Listener, Malformed, Messag
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
 from holdfast.run.gauges import Gauges, speeds
+from holdfast.run.letters import event_of, farewell, letters_of
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
 from holdfast.run.wishes import wish
@@ -62,6 +63,7 @@ class Crew:
         self._hands: dict[int, Hand] = {}
         self._used: dict[int, tuple[float, float]] = {}
         self._measured_at = 0.0
+        self._evaluated: set[int] = set()
         self._worked: tuple[int, list[tuple[int, float]]] = (0, [])
         self._selector = selectors.DefaultSelector()
         self._listener = Listener(place.socket, place.key)
@@ -87,7 +89,7 @@ class Crew:
                 self._watch(worker, process)
             else:
                 self._decide(e.Lost(worker, f"worker {worker} died: its process ended while there was no captain"))
-        self._decide(e.TakeOver())
+        self._decide(e.TakeOver((self.gauges.newest_epoch or 0) if self.gauges is not None else 0))
 
     @property
     def view(self) -> View:
@@ -97,10 +99,10 @@ class Crew:
         """Wait for something to happen, at most so long, and see to it."""
         for key, _ in self._selector.select(timeout_s):
             key.data()
+        self._decide(e.Tick())
         for worker, cause in [*self._stuck(), *self._idle()]:
             self._decide(e.Hung(worker, cause))
         self._measure()
-        self._decide(e.Tick())
 
     def order_stop(self) -> None:
         """Let the crew finish its step and stop there; before anything was begun, stop at once."""
@@ -124,7 +126,7 @@ class Crew:
         if self.gauges is not None:
             self.gauges.announce(self._captain.term, self._captain.view.epoch + 1)
         for hand in self._hands.values():
-            self._send(hand, {"kind": "quit"})
+            self._send(hand, farewell(self._captain.term))
         deadline = time.monotonic() + (0.0 if at_once else _FAREWELL_S)
         for hand in self._hands.values():
             _await_end(hand.process, deadline)
@@ -133,7 +135,9 @@ class Crew:
 
     def _decide(self, event: e.Event) -> None:
         actions = self._captain.handle(event, time.monotonic())
-        if any(not isinstance(action, e.Note) for action in actions) or isinstance(event, e.Built):
+        if any(not isinstance(action, e.Note | e.Confirm | e.Remind) for action in actions) or isinstance(
+            event, e.Built
+        ):
             self._remember()
         for action in actions:
             self._carry_out(action)
@@ -148,23 +152,21 @@ class Crew:
         match action:
             case e.Spawn(worker):
                 self._start(worker)
-            case e.Propose(view, asked):
+            case e.Propose(view):
                 assert self.gauges is not None
                 self.gauges.announce(self._captain.term, view.epoch)
-                self._tell(asked, _proposal(view))
             case e.Commit(view):
                 self.views += 1
-                self._tell([worker for worker, _ in view.members], _commitment(view))
-                if view.members:
-                    self._ears.note(_joined(view, self.views), "")
-            case e.Release(worker):
-                self._send(self._hands[worker], {"kind": "quit"})
             case e.Kill(worker):
                 self._hands[worker].process.kill()
             case e.Note():
                 self._ears.note(action, "")
             case e.End():
                 self.ending = action
+        for workers, message in letters_of(action, self._captain.term):
+            self._tell(workers, message)
+        if isinstance(action, e.Commit) and action.view.members:
+            self._ears.note(_joined(action.view, self.views), "")
 
     def _start(self, worker: int) -> None:
         arguments = [str(self._place.root), str(worker), str(self._arena), self._checkpoint]
@@ -178,7 +180,7 @@ class Crew:
         self._hands[worker] = Hand(process)
         self._selector.register(process, selectors.EVENT_READ, lambda: self._bury(worker))
 
-    def _tell(self, workers: list[int] | tuple[int, ...], message: Message) -> None:
+    def _tell(self, workers: Iterable[int], message: Message) -> None:
         for worker in workers:
             if worker in self._hands:
                 self._send(self._hands[worker], message)
@@ -202,7 +204,7 @@ class Crew:
             self._welcome(greeting["worker"], channel, greeting)
         else:
             with contextlib.suppress(Closed):
-                channel.send({"kind": "quit"})
+                channel.send(farewell(self._captain.term))
             channel.close()
 
     def _is_ours(self, greeting: Message) -> bool:
@@ -220,16 +222,9 @@ class Crew:
         hand.channel = channel
         self._selector.register(channel, selectors.EVENT_READ, lambda: self._listen(worker, channel))
         self._send(hand, {"kind": "welcome", "term": self._captain.term})
-        told = {message["kind"]: message for message in greeting.get("told", ())}
-        done = told.get("done", {}).get("epoch")
-        running = told.pop("running", {}).get("epoch")
-        for message in told.values():
+        for message in greeting.get("told", ()):
             self._hear(worker, message)
-        view = self.view
-        if worker in self._captain.asked() and view.epoch and view.epoch not in (running, done):
-            self._send(hand, _proposal(view))
-            if self._captain.committed and worker in dict(view.members):
-                self._send(hand, _commitment(view))
+        self._decide(e.Greeted(worker))
 
     def _listen(self, worker: int, channel: Channel) -> None:
         try:
@@ -255,19 +250,14 @@ class Crew:
         match message["kind"]:
             case "built":
                 self._lay_out()
-                if not self._captain.members[worker].built:
-                    self._decide(e.Built(worker, message["digest"]))
-            case "accepted":
-                self._decide(e.Accepted(worker, message["epoch"]))
-            case "done":
-                self._decide(e.Done(worker, message["epoch"], message["stopped"]))
-            case "leaves":
-                self._decide(e.Leaves(worker))
-            case "evaluated":
+            case "evaluated" if message["step"] not in self._evaluated:
+                self._evaluated.add(message["step"])
                 self._ears.measured(message["step"], message["metrics"])
             case "failed":
                 self._ears.note(e.Note("trace", f"worker {worker} failed", worker), message["trace"])
-                self._decide(e.Failed(worker, message["error"]))
+        event = event_of(worker, message)
+        if event is not None:
+            self._decide(event)
 
     def _lay_out(self) -> None:
         if self.gauges is not None:
@@ -320,10 +310,10 @@ class Crew:
             self._decide(e.Measured(speeds(before[1], self._worked[1])))
 
     def _stuck(self) -> list[tuple[int, str]]:
-        if self.gauges is None or not self._captain.committed:
+        if self.gauges is None:
             return []
         patience_s = self._captain.terms.patience_s
-        stuck = self.gauges.stuck(self.view.members, patience_s, time.monotonic(), self._activity)
+        stuck = self.gauges.stuck(self._captain.expected(), patience_s, self._captain.time, self._activity)
         return [
             (worker, f"worker {worker} made no progress for {seconds:.1f} s, so it is killed")
             for worker, seconds in stuck.items()
@@ -331,7 +321,7 @@ class Crew:
 
     def _idle(self) -> Iterator[tuple[int, str]]:
         """Workers that are still to be built, and do nothing for it; they may wait for data that never come."""
-        now, patience_s = time.monotonic(), self._captain.terms.patience_s
+        now, patience_s = self._captain.time, self._captain.terms.patience_s
         for worker, member in list(self._captain.members.items()):
             used = self._activity(worker).processor_s
             before, since = self._used.get(worker, (-1.0, now))
@@ -342,15 +332,6 @@ class Crew:
 
     def _activity(self, worker: int) -> Activity:
         return self._hands[worker].process.activity() if worker in self._hands else Activity(0.0, False)
-
-
-def _proposal(view: View) -> Message:
-    members = [list(pair) for pair in view.members]
-    return {"kind": "propose", "epoch": view.epoch, "members": members, "cuts": list(view.cuts)}
-
-
-def _commitment(view: View) -> Message:
-    return {"kind": "commit", "epoch": view.epoch}
 
 
 def _joined(view: View, number: int) -> e.Note:
