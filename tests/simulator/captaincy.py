@@ -23,6 +23,7 @@ class Captaincy:
     def __init__(self, world: "World", captain: Captain, processes: dict[int, Worker]) -> None:
         self.captain = captain
         self.acts = True
+        self.dead = False
         self.standing: dict[str, Any] = captain.standing()
         self.processes = dict(processes)
         self.clock_s = world.chance.uniform(0.0, 1e6)
@@ -44,7 +45,7 @@ class Captaincy:
     def hear(self, worker: Worker, message: Message) -> None:
         """What a worker says; a captain that is stopped, or unsure of its lease, finds it later."""
         if not self._may_decide:
-            self._missed.append(lambda: self.hear(worker, message))
+            self.ask(lambda: self.hear(worker, message))
         elif self.processes.get(worker.number) is not worker:
             self._world.wire.down(worker, farewell(self.captain.term), self)
         elif message["kind"] == "hello":
@@ -58,8 +59,7 @@ class Captaincy:
     def decide(self, event: e.Event) -> None:
         world = self._world
         if not self._may_decide:
-            self._missed.append(lambda: self.decide(event))
-            return
+            return self.ask(lambda: self.decide(event))
         if world.end is not None:
             return
         world.law.heed(event)
@@ -75,11 +75,17 @@ class Captaincy:
             self._carry_out(action)
             world.strikes.heed_action()
 
+    def ask(self, wish: Callable[[], None]) -> None:
+        """Somebody wants something of it, as soon as it can see to it."""
+        if self._may_decide:
+            wish()
+        else:
+            self._missed.append(wish)
+
     def bury(self, worker: Worker) -> None:
         """Its process has ended, and all that it had said is heard."""
         if not self._may_decide:
-            self._missed.append(lambda: self.bury(worker))
-            return
+            return self.ask(lambda: self.bury(worker))
         self._world.hands.discard(worker)
         if self.processes.get(worker.number) is worker:
             del self.processes[worker.number]
@@ -88,11 +94,13 @@ class Captaincy:
     def wake(self) -> None:
         """It goes on as if no time had passed, until it looks at its lease."""
         world = self._world
+        if self.dead:
+            return
         self._last_moments = world.captaincy is not self
         self.acts = True
         self._catch_up()
         self.decide(e.Tick())
-        self.acts, self._last_moments = world.captaincy is self, False
+        self.acts, self._last_moments = world.captaincy is self and not self.dead, False
 
     @property
     def _may_decide(self) -> bool:

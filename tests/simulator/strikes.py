@@ -10,6 +10,7 @@ from workers import Worker
 from holdfast.run import events as e
 
 if TYPE_CHECKING:
+    from captaincy import Captaincy
     from world import World
 
 _MAKE_UP_S = 20.0
@@ -61,7 +62,7 @@ class Strikes:
                 world.stopping = True
                 world.captaincy.decide(e.Unpause())
             case _:
-                self._wish(fault)
+                world.captaincy.ask(partial(self._wish, fault, world.captaincy))
 
     def _hit(self, fault: Fault, worker: Worker) -> None:
         world = self._world
@@ -97,8 +98,7 @@ class Strikes:
             cut[way] = cut.get(way, 0) + 1
         self._world.later(fault.lasts_s, lambda: cut.update({way: cut[way] - 1 for way in ways}))
 
-    def _wish(self, fault: Fault) -> None:
-        captaincy = self._world.captaincy
+    def _wish(self, fault: Fault, captaincy: "Captaincy") -> None:
         captain = captaincy.captain
         match fault.kind:
             case "scale":
@@ -122,7 +122,7 @@ class Strikes:
         """It dies, or is stopped and wakes later without knowing what has happened since."""
         world, lost = self._world, self._world.captaincy
         if lost.acts:
-            lost.acts = False
+            lost.acts, lost.dead = False, sleeps_s is None
             if sleeps_s is not None:
                 world.later(sleeps_s, lost.wake)
             world.later(world.chance.uniform(*_AWAY_S), partial(world.succeed, lost))
