@@ -59,11 +59,13 @@ class Captaincy:
     def decide(self, event: e.Event) -> None:
         world = self._world
         if not self._may_decide:
-            return self.ask(lambda: self.decide(event))
+            self.ask(lambda: self.decide(event))
+            return
         if world.end is not None:
             return
         world.law.heed(event)
         actions = self.captain.handle(event, world.now + self.clock_s)
+        world.law.judge_roster(self.captain.roster)
         # As the crew does it: what is about to be done is written down first.
         words = (e.Note, e.Confirm, e.Remind)
         if not all(isinstance(action, words) for action in actions) or isinstance(event, e.Built):
@@ -85,7 +87,8 @@ class Captaincy:
     def bury(self, worker: Worker) -> None:
         """Its process has ended, and all that it had said is heard."""
         if not self._may_decide:
-            return self.ask(lambda: self.bury(worker))
+            self.ask(lambda: self.bury(worker))
+            return
         self._world.hands.discard(worker)
         if self.processes.get(worker.number) is worker:
             del self.processes[worker.number]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SURELY_S = 20.0
 """With this patience, no delay of the simulator's makes somebody seem dead who works."""
+_MENDED_S = 30.0
+"""So long after the last message that did not come through, all has been told again."""
 
 
 class Law:
@@ -40,6 +42,12 @@ class Law:
             case e.Lost(worker):
                 self._lost.add(worker)
 
+    def judge_roster(self, roster: Roster) -> None:
+        """Called after the captain has handled it."""
+        recount = Roster(roster.seats, roster.members)
+        assert (roster.num_able, roster.staying) == (recount.num_able, recount.staying), "the roster is wrong"
+        assert roster.seated == recount.seated, "the roster is wrong about seats"
+
     def judge(self, action: e.Action, captaincy: "Captaincy") -> None:
         """Called before it is carried out. What a captain of the past does must do no harm, but it may do it."""
         if captaincy is not self._world.captaincy:
@@ -59,10 +67,6 @@ class Law:
         world = self._world
         writers = {w.writes_under for w in world.hands if w.writes_under is not None}
         assert len(writers) <= 1, f"workers of the epochs {writers} write at once"
-        roster = world.captain.roster
-        recount = Roster(roster.seats, roster.members)
-        assert (roster.num_able, roster.staying) == (recount.num_able, recount.staying), "the roster is wrong"
-        assert roster.seated == recount.seated, "the roster is wrong about seats"
         step, since = self._progress
         if world.shared.step > step or world.now <= world.plan.until_s:
             self._progress = world.shared.step, world.now
@@ -71,12 +75,12 @@ class Law:
 
     def judge_work(self, view: View) -> None:
         """A worker goes to work under this view."""
-        assert self._committed.get(view.epoch) == view, f"epoch {view.epoch} was never committed so, and is worked under"
+        assert self._committed.get(view.epoch) == view, f"{view} was never committed, and is worked under"
 
     def judge_answer(self, message: Message, answer: list[d.Action]) -> None:
         """What a captain of the past says is not even answered."""
         old = message["term"] < self._world.shared.header[Header.TERM]
-        assert not (old and answer), f"{message} of an old term is answered by {answer}"
+        assert not (old and answer), f"a message of an old term is answered: {message}"
 
     def judge_step(self, step: int, view: View) -> None:
         """A step is done by the crew of one view, and by each member in the same order."""
@@ -134,9 +138,11 @@ class Law:
         """However slow a worker, and however the clock jumps, nobody is killed who works."""
         assert worker in captaincy.captain.members, f"worker {worker} is killed, and it is gone already"
         process = captaincy.processes.get(worker)
-        is_able = process is not None and process.alive and process.hung_at is None
-        if captaincy.captain.members[worker].doomed and is_able and self._world.plan.patience_s >= _SURELY_S:
-            assert self._world.plan.is_noisy, f"worker {worker} is killed, and nothing was wrong with it"
+        if process is None or not process.alive or process.hung_at is not None:
+            return
+        if captaincy.captain.members[worker].doomed and self._world.plan.patience_s >= _SURELY_S:
+            is_disturbed = self._world.now - process.disturbed_at < _MENDED_S
+            assert is_disturbed, f"worker {worker} is killed, and nothing was wrong with it"
 
 
 def bound_s(patience_s: float) -> float:

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass
+from functools import cached_property
 
 _LONGEST_S = 30.0
 _MESSAGES = ("noise", "cut", "cut_all", "reset")
@@ -34,18 +35,13 @@ class Plan:
     """The model depends on more than the job, and so is built differently each time."""
     faults: tuple[Fault, ...] = ()
 
-    @property
+    @cached_property
     def until_s(self) -> float:
         """When the last fault is over."""
         return max((fault.at_s + fault.lasts_s for fault in self.faults), default=0.0)
 
     def has(self, *kinds: str) -> bool:
         return any(fault.kind in kinds for fault in self.faults)
-
-    @property
-    def is_noisy(self) -> bool:
-        """Messages may not come through."""
-        return self.has(*_MESSAGES)
 
 
 def plan_of(seed: int) -> Plan:
@@ -60,14 +56,14 @@ def plan_of(seed: int) -> Plan:
         at_least=chance.randint(1, workers),
         restarts=chance.choice([0, 1, 3, 10, 30]),
         patience_s=chance.choice([5.0, 20.0, 60.0]),
-        steps=chance.randint(1, 25),
+        steps=chance.choice([1, 10, 30, 60]),
         strangers=chance.random() < 0.02,
         faults=tuple(sorted(_faults(chance, replicas), key=lambda fault: fault.at_s)),
     )
 
 
 def _faults(chance: random.Random, replicas: int) -> list[Fault]:
-    until_s, between_s = chance.choice([0.0, 20.0, 60.0, 200.0]), chance.choice([1.0, 5.0, 30.0])
+    until_s, between_s = chance.choice([0.0, 40.0, 80.0, 200.0]), chance.choice([1.0, 3.0, 10.0])
     kinds = list(_WORKERS)
     for more, likely in ((_CAPTAINS, 0.5), (_MESSAGES, 0.5), (_WISHES, 0.6)):
         kinds += more if chance.random() < likely else ()

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from world import World
 
 _MAKE_UP_S = 20.0
-_AWAY_S = (0.2, 15.0)
-"""Until somebody wants to be captain when there is none."""
+_AWAY_S = 15.0
+"""Until somebody wants to be captain when there is none; mostly much less."""
 
 
 class Strikes:
@@ -125,7 +125,7 @@ class Strikes:
             lost.acts, lost.dead = False, sleeps_s is None
             if sleeps_s is not None:
                 world.later(sleeps_s, lost.wake)
-            world.later(world.chance.uniform(*_AWAY_S), partial(world.succeed, lost))
+            world.later(_AWAY_S * world.chance.random() ** 3, partial(world.succeed, lost))
 
     def _make_up(self) -> None:
         """What was paused goes on, whoever is captain then."""

@@ -42,11 +42,13 @@ class Wire:
         world, chance = self._world, self._world.chance
         self.sent += 1
         if self.cut.get((worker.number, way)) or self.cut.get((-1, way)) or chance.random() < self.noise:
+            worker.disturbed_at = world.now
             return
         line = None if self.noise else worker.line
         for _ in range(1 + (chance.random() < self.noise)):
             if chance.random() < self.noise:
                 at = world.now + chance.uniform(0.0, _LATE_S)
+                worker.disturbed_at = max(at, worker.disturbed_at)
             else:
                 at = max(self._last_s.get((worker.number, way), 0.0), world.now + world.delay())
                 self._last_s[worker.number, way] = at

@@ -4,6 +4,7 @@ It does what `run/worker.py` and `run/stepper.py` do: build, hear messages at sa
 safe point when there is a newer epoch in the header.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 _PLACE_BITS = 64 - EPOCH_BITS
 _GATHERED, _APPLIED = 2, 4
 _PHASES = 8
-REPLICA_S, PIECE_S, MEND_S = 0.3, 0.1, 0.2
-"""The longest that each takes; but not for who is slow."""
+REPLICA_S, PIECE_S, MEND_S = 2.0, 0.5, 0.3
+"""The longest that each takes, mostly much less; but not for who is slow."""
 
 
 class Worker:
@@ -35,6 +36,8 @@ class Worker:
         self.line = 0
         """Which of its lines is the present one; what was under way on those before is lost."""
         self.captaincy: Captaincy | None = None
+        self.disturbed_at = -math.inf
+        """When a message from it, or to it, was lost or held up."""
         self.writes_under: int | None = None
         """The epoch under which it may be changing shared memory just now."""
         self._world = world
@@ -45,7 +48,7 @@ class Worker:
         self._view = View(0, ())
         self._step = 0
         self._awaits: tuple[Callable[[], bool], Callable[[], None]] | None = None
-        self._ticks_at = float("inf")
+        self._ticks_at = math.inf
         self._after(world.delay(), lambda: self._decide(d.Tick()))
         self._after(world.chance.uniform(0.5, 15.0), self._build)
 
@@ -76,6 +79,7 @@ class Worker:
     def lose_line(self) -> None:
         self.line += 1
         self.captaincy = None
+        self.disturbed_at = self._world.now
         if self._acts:
             self._decide(d.Cut())
 
@@ -104,15 +108,13 @@ class Worker:
 
     def _hear(self) -> None:
         """At a safe point, or at rest; no more than a view to step under."""
-        if self.captaincy is None:
-            self._decide(d.Cut())
         self._decide(d.Noticed(self._shared.header[Header.TERM]))
         while self._inbox and self._hears and self._acts:
             message = self._inbox.pop(0)
             answer = self._decide(d.Heard(message))
             self._world.law.judge_answer(message, answer)
         if self._hears and self._acts:
-            self._decide(d.Tick())
+            self._tick()
 
     def _decide(self, event: d.Event) -> list[d.Action]:
         world = self._world
@@ -133,13 +135,15 @@ class Worker:
         due_at = self._duty.due_at
         if due_at is not None and due_at < self._ticks_at:
             self._ticks_at = due_at
-            self._after(max(0.0, due_at - world.now), self._tick)
+            self._after(max(0.01, due_at - world.now), self._tick)
         return actions
 
     def _tick(self) -> None:
         """When it is busy, it hears and ticks at the next safe point instead."""
-        self._ticks_at = float("inf")
+        self._ticks_at = math.inf
         if self._hears:
+            if self.captaincy is None:
+                self._decide(d.Cut())
             self._decide(d.Tick())
 
     def _begin(self, view: View) -> None:
@@ -225,13 +229,16 @@ class Worker:
         self._hears = True
         self._hear()
         self._hears = False
-        if not self._acts:
-            return
-        if self._is_outdated:
-            return self._leave("interrupted")
+        if self._acts and self._is_outdated:
+            self._leave("interrupted")
+        elif self._acts:
+            self._stretch(longest_s, go_on)
+
+    def _stretch(self, longest_s: float, go_on: Callable[[], None]) -> None:
         self.writes_under = self._view.epoch
-        slowness = min(self.slowness, 0.25 * self._world.plan.patience_s / REPLICA_S)
-        self._after(slowness * self._world.chance.uniform(0.0, longest_s), lambda: self._worked(go_on))
+        stretch_s = longest_s * self._world.chance.random() ** 3
+        slow_s = min(self.slowness * stretch_s, 0.25 * self._world.plan.patience_s)
+        self._after(max(stretch_s, slow_s), lambda: self._worked(go_on))
 
     def _worked(self, go_on: Callable[[], None]) -> None:
         """What is finished counts, even if there is a newer epoch by now."""

@@ -21,6 +21,8 @@ from holdfast.run import events as e
 from holdfast.run.captain import Captain, Terms
 from holdfast.run.view import newest_epoch
 
+_MOST_EVENTS = 100_000
+
 
 class Hands:
     """A set that keeps the order in which it was filled, so that a seed replays."""
@@ -76,7 +78,8 @@ class World:
         self.captaincy.begin()
         self.strikes.begin()
         while self.end is None:
-            self.now, _, happen = heapq.heappop(self._queue)
+            self.now, number, happen = heapq.heappop(self._queue)
+            assert number < _MOST_EVENTS, "there is no end of events"
             happen()
             for worker in self.hands:
                 worker.look_up()

@@ -10,9 +10,9 @@ class BackOff:
     due_at: float = 0.0
     _pause_s: float = _FIRST_S
 
-    def begin(self, now: float) -> None:
-        """It has just been told for the first time."""
-        self.due_at, self._pause_s = now + _FIRST_S, _FIRST_S
+    def begin(self, at: float) -> None:
+        """It is to be told at this moment for the first time."""
+        self.due_at, self._pause_s = at, _FIRST_S
 
     def hasten(self, at: float) -> None:
         """There is a reason not to wait for longer than this."""
@@ -22,6 +22,11 @@ class BackOff:
         """Whether it is to be told now. If so, that is taken as done."""
         if now < self.due_at:
             return False
-        self._pause_s = min(2 * self._pause_s, _LONGEST_S)
         self.due_at = now + self._pause_s
+        self._pause_s = min(2 * self._pause_s, _LONGEST_S)
         return True
+
+    def tell(self, now: float) -> None:
+        """It is told now for the first time."""
+        self.begin(now)
+        self.is_due(now)

@@ -218,7 +218,7 @@ class Captain:
         if self.view.epoch and not is_settled and (self.paused or self.roster.num_able):
             yield from self._propose()
         elif self.committed:
-            self.reminder.begin(self.time)
+            self.reminder.tell(self.time)
             self.awaited = set(self.view.ranks) & self.members.keys()
             yield from self._release()
         yield from self._revise()
@@ -245,7 +245,7 @@ class Captain:
             return
         self.committed = True
         self.awaited = set(self.view.ranks)
-        self.reminder.begin(self.time)
+        self.reminder.tell(self.time)
         yield e.Commit(self.view)
         yield from self._release()
 
@@ -382,7 +382,7 @@ class Captain:
         self.awaited = set(self.roster.seated)
         self.outside, self.done, self.committed = 0, set(), False
         self.asked_at = self.time
-        self.reminder.begin(self.time)
+        self.reminder.tell(self.time)
         yield e.Propose(self.view, self.asked())
 
     def _may_begin(self, able: int) -> bool:

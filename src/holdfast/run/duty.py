@@ -129,15 +129,11 @@ class Duty:
         match event:
             case Noticed(term) if term > self.term:
                 self._serve(term, now)
-                # Its welcome may have come already, and not have been read.
-                self._greeting.hasten(now if self.known else now + _RETRY_S)
-                self.known = False
-                yield from self._tick(now)
+                self._seek(now)
             case Heard(message) if message["term"] >= self.term:
                 yield from self._obey(message, now)
             case Cut():
-                self._greeting.hasten(now if self.known else now + _RETRY_S)
-                self.known = False
+                self._seek(now)
             case Said(message):
                 yield from self._say(message, now)
             case Rested(outcome):
@@ -149,7 +145,15 @@ class Duty:
         """Another captain must know all that was told to the one before."""
         self.term = term
         self._unheard = set(self._facts)
-        self._telling.begin(now)
+        self._telling.tell(now)
+
+    def _seek(self, now: float) -> None:
+        if self.known:
+            self.known = False
+            self._greeting.begin(now)
+        else:
+            # The one that was greeted is not there, or its welcome has come and was not read yet.
+            self._greeting.hasten(now + _RETRY_S)
 
     def _obey(self, message: Message, now: float) -> Iterator[Action]:
         if message["term"] > self.term:
@@ -205,7 +209,7 @@ class Duty:
         self._facts[key] = message
         self._unheard.add(key)
         self._forget()
-        self._telling.begin(now)
+        self._telling.tell(now)
         yield Send(message)
 
     def _forget(self) -> None:
