@@ -65,7 +65,7 @@ class Captaincy:
             return
         world.law.heed(event)
         actions = self.captain.handle(event, world.now + self.clock_s)
-        world.law.judge_roster(self.captain.roster)
+        world.law.judge(actions, self)
         # As the crew does it: what is about to be done is written down first.
         words = (e.Note, e.Confirm, e.Remind)
         if not all(isinstance(action, words) for action in actions) or isinstance(event, e.Built):
@@ -73,7 +73,6 @@ class Captaincy:
         for action in actions:
             if not self.acts and not self._last_moments:
                 return  # it died in the middle of it
-            world.law.judge(action, self)
             self._carry_out(action)
             world.strikes.heed_action()
 

@@ -42,16 +42,20 @@ class Law:
             case e.Lost(worker):
                 self._lost.add(worker)
 
-    def judge_roster(self, roster: Roster) -> None:
-        """Called after the captain has handled it."""
+    def judge(self, actions: list[e.Action], captaincy: "Captaincy") -> None:
+        """Called before they are carried out, since a captain that dies meanwhile has written down what it decided.
+
+        What a captain of the past does must do no harm, but it may do it.
+        """
+        roster = captaincy.captain.roster
         recount = Roster(roster.seats, roster.members)
         assert (roster.num_able, roster.staying) == (recount.num_able, recount.staying), "the roster is wrong"
         assert roster.seated == recount.seated, "the roster is wrong about seats"
+        if captaincy is self._world.captaincy:
+            for action in actions:
+                self._judge(action, captaincy)
 
-    def judge(self, action: e.Action, captaincy: "Captaincy") -> None:
-        """Called before it is carried out. What a captain of the past does must do no harm, but it may do it."""
-        if captaincy is not self._world.captaincy:
-            return
+    def _judge(self, action: e.Action, captaincy: "Captaincy") -> None:
         match action:
             case e.Spawn(worker):
                 self._judge_spawn(worker)
@@ -151,5 +155,5 @@ def bound_s(patience_s: float) -> float:
     At worst there is no captain; the next one finds that a member hangs, then that somebody does not agree to a view
     without it, then waits for a first view, and what is said last is lost and told again at the longest interval.
     """
-    captain, pause, build, respawn, told_again = 16.0, 40.0, 15.0, 10.0, 16.0
-    return captain + pause + 3 * patience_s + build + respawn + told_again + 60.0
+    captain, pause, build, respawn, told_again = 15.0, 20.0, 15.0, 10.0, 16.0
+    return captain + pause + 3 * patience_s + build + respawn + told_again

@@ -215,12 +215,15 @@ class Captain:
         if any(member.built for member in self.members.values()):
             self.first_built = self.time
         is_settled = self.committed and newest_epoch <= self.view.epoch
-        if self.view.epoch and not is_settled and (self.paused or self.roster.num_able):
+        if self.view.epoch and not is_settled and (self.paused or self.roster.seated):
             yield from self._propose()
         elif self.committed:
             self.reminder.tell(self.time)
             self.awaited = set(self.view.ranks) & self.members.keys()
             yield from self._release()
+        for worker, member in self.members.items():
+            if member.leaving and member.seat is None:
+                yield e.Kill(worker)  # the captain before may have died when it was about to
         yield from self._revise()
 
     def _built(self, worker: int, digest: str) -> Iterator[e.Action]:
@@ -252,8 +255,8 @@ class Captain:
     def _release(self) -> Iterator[e.Action]:
         """Who is to leave, and is in no view any more, is at a safe point."""
         for worker in self.asked():
-            if self.members[worker].leaving and worker not in self.view.ranks:
-                self.released.setdefault(worker, self.time)
+            if self.members[worker].leaving and worker not in self.view.ranks and worker not in self.released:
+                self.released[worker] = self.time
                 yield e.Release(worker)
 
     def _done(self, worker: int, stopped: bool) -> Iterator[e.Action]:
@@ -327,6 +330,8 @@ class Captain:
                 yield e.Kill(worker)
         yield from self._tick()
         yield from self._revise()
+        if self.committed:
+            yield from self._release()
 
     def _tick(self) -> Iterator[e.Action]:
         if self.respawn_at is not None and self.time >= self.respawn_at:
@@ -372,15 +377,25 @@ class Captain:
         able = 0 if self.paused else self.roster.num_able
         if self.view.epoch == 0 and not self._may_begin(able):
             return
-        # All of the view had a seat, so it is the same if nobody fell out of it and there are as many.
-        if (self.outside or able != len(self.view.members)) and (able or self.paused):
-            yield from self._propose()
+        if able or self.paused:
+            # All of the view had a seat, so it is the same if nobody fell out of it and there are as many.
+            if self.outside or able != len(self.view.members):
+                yield from self._propose()
+        elif not (self.committed and self.members.keys() >= self.view.ranks.keys()):
+            # There is nobody else, so who is to leave works on.
+            last = [worker for worker in self.asked() if worker not in self.released]
+            if last and last != list(self.view.ranks):
+                yield from self._propose()
 
     def _propose(self, cuts: tuple[int, ...] = ()) -> Iterator[e.Action]:
-        members = () if self.paused else self.roster.muster()
+        able = [] if self.paused else self.roster.muster()
+        if not (able or self.paused):
+            able = [worker for worker in self.asked() if worker not in self.released]
+        members = tuple((worker, self.members[worker].seat or 0) for worker in able)
         self.view = View(epoch_after(self.view.epoch, self.term), members, cuts)
         self.awaited = set(self.roster.seated)
-        self.outside, self.done, self.committed = 0, set(), False
+        self.outside = sum(not self.roster.is_ready(worker) for worker in able)
+        self.done, self.committed = set(), False
         self.asked_at = self.time
         self.reminder.tell(self.time)
         yield e.Propose(self.view, self.asked())

@@ -103,7 +103,7 @@ class Duty:
     term: int = 0
     """The highest known."""
     known: bool = False
-    """Whether the captain of that term has said anything to this worker."""
+    """Whether the captain of that term has welcomed this worker."""
     proposed: View = field(default_factory=lambda: View(0, ()))
     """The newest that it was asked to agree to; while it works under another it cannot agree yet."""
     agreed: int = 0
@@ -158,9 +158,10 @@ class Duty:
     def _obey(self, message: Message, now: float) -> Iterator[Action]:
         if message["term"] > self.term:
             self._serve(message["term"], now)
-        self.known = True
+            self._seek(now)
         match message["kind"]:
             case "welcome":
+                self.known = True
                 # The greeting has told all but these, which may be long.
                 yield from (Send(self._facts[key]) for key in self._facts if key in self._unheard and _is_long(key))
             case "propose":

@@ -73,11 +73,11 @@ class Roster:
             heapq.heappush(self._free, member.seat)
         return member
 
-    def muster(self) -> tuple[tuple[int, int], ...]:
-        """All that are able, in order, each with its seat; newcomers get one as long as there are any."""
+    def muster(self) -> list[int]:
+        """All that are able, in order; newcomers get a seat as long as there are any."""
         for worker in heapq.nsmallest(len(self._free), self._waiting):
             self.members[worker].seat = heapq.heappop(self._free)
             self._waiting.remove(worker)
             self._ready.add(worker)
             self.seated.add(worker)
-        return tuple((worker, self.members[worker].seat or 0) for worker in sorted(self._ready))
+        return sorted(self._ready)

@@ -250,6 +250,25 @@ def test_who_was_given_notice_is_replaced() -> None:
     assert tell(Leaves(1)) == []
 
 
+def test_who_is_to_leave_works_on_when_there_is_nobody_else() -> None:
+    """Its successor died, and there is no more to come: a run that goes on is better than none."""
+    tell = stepping(restarts=0)
+    tell(Leaves(1))
+    assert tell(Lost(0, "killed")) == [Propose(View(3, ((1, 1),)), (1,))]
+    assert tell(Accepted(1, 3)) == [Commit(View(3, ((1, 1),)))]
+    assert tell(Lost(2, "killed")) == []
+    assert tell(Lost(1, "left")) != []
+
+
+def test_and_until_there_is() -> None:
+    tell = stepping()
+    tell(Drain(1))
+    tell(Accepted(1, 2))
+    assert tell(Lost(0, "killed")) == [Spawn(2), Propose(View(3, ((1, 1),)), (1,))]
+    assert tell(Accepted(1, 3)) == [Commit(View(3, ((1, 1),)))]
+    assert tell(Built(2, "d")) == [Propose(View(4, ((2, 0),)), (1, 2))]
+
+
 def test_a_pause_is_a_view_of_nobody() -> None:
     tell = stepping()
     assert tell(Pause()) == [Propose(View(2, ()), (0, 1))]
@@ -258,6 +277,15 @@ def test_a_pause_is_a_view_of_nobody() -> None:
     assert tell(Lost(1, "killed"), 5.0) == [Spawn(2)]
     assert tell(Built(2, "d"), 6.0) == []
     assert tell(Unpause(), 7.0) == [Propose(View(3, ((0, 0), (2, 1))), (0, 2))]
+
+
+def test_who_is_given_notice_during_a_pause_may_go_at_once() -> None:
+    tell = stepping()
+    tell(Pause())
+    tell(Accepted(0, 2))
+    tell(Accepted(1, 2))
+    assert tell(Leaves(1)) == [Spawn(2), Release(1)]
+    assert tell(Leaves(1)) == []
 
 
 def test_a_crew_is_scaled_up_at_once_and_down_by_the_newest() -> None:
@@ -292,6 +320,14 @@ def test_a_successor_proposes_anew_when_workers_wait_for_a_view_that_it_does_not
     heir = Captain.successor(tell.captain.terms, 5, tell.captain.standing())
     (proposal,) = heir.handle(TakeOver(2), 0.0)
     assert proposal == Propose(View((5 << 16) + 1, ((0, 0), (1, 1))), (0, 1))
+
+
+def test_a_successor_ends_whom_the_captain_before_was_about_to_end() -> None:
+    tell = stepping()
+    tell(Scale(3))
+    assert Kill(2) in tell(Scale(2))
+    heir = Captain.successor(tell.captain.terms, 5, tell.captain.standing())
+    assert heir.handle(TakeOver(1), 0.0) == [Kill(2)]
 
 
 def test_a_successor_lets_go_who_was_let_go() -> None:

@@ -130,6 +130,16 @@ def test_a_captain_to_come_is_told_everything() -> None:
     assert tell.wait(1) == [(1, Send(BUILT))]
 
 
+def test_a_captain_that_speaks_first_is_greeted_too() -> None:
+    """What it asks is answered, but on a line that may lead to the captain before."""
+    tell = working()
+    assert tell.propose((2 << 16) + 1, term=2) == []
+    assert tell(Rested("interrupted")) == [accepted((2 << 16) + 1)]
+    (greeting,) = tell(Tick())
+    assert isinstance(greeting, Greet)
+    assert greeting.message["told"] == [{"kind": "accepted", "epoch": (2 << 16) + 1}]
+
+
 def test_a_welcome_that_was_not_read_yet_is_no_reason_to_greet_again() -> None:
     duty = Duty(3)
     duty.handle(Tick(), 0.0)
