@@ -32,7 +32,7 @@ class Captaincy:
         self._gauges = world.shared.gauges()
         self._renewed_at = world.now
         self._missed: list[Callable[[], None]] = []
-        self._last_moments = False
+        self._is_waking = False
 
     def begin(self) -> None:
         self._gauges.begin_term(self.captain.term)
@@ -71,7 +71,7 @@ class Captaincy:
         if not all(isinstance(action, words) for action in actions) or isinstance(event, e.Built):
             self.standing = self.captain.standing()
         for action in actions:
-            if not self.acts and not self._last_moments:
+            if not self.acts:
                 return  # it died in the middle of it
             self._carry_out(action)
             world.strikes.heed_action()
@@ -98,15 +98,14 @@ class Captaincy:
         world = self._world
         if self.dead:
             return
-        self._last_moments = world.captaincy is not self
-        self.acts = True
+        self.acts = self._is_waking = True
         self._catch_up()
         self.decide(e.Tick())
-        self.acts, self._last_moments = world.captaincy is self and not self.dead, False
+        self.acts, self._is_waking = world.captaincy is self and not self.dead, False
 
     @property
     def _may_decide(self) -> bool:
-        return self.acts and self._world.now - self._renewed_at < TTL_S
+        return self.acts and (self._is_waking or self._world.now - self._renewed_at < TTL_S)
 
     def _catch_up(self) -> None:
         missed, self._missed = self._missed, []

@@ -66,6 +66,8 @@ class Captain:
     next_worker: int = 0
     digest: str | None = None
     paused: bool = False
+    leads: bool = True
+    """A successor does not before it has been told of all the deaths that nobody saw, and to take over."""
     ended: bool = False
     time: float = 0.0
     """The seconds in which this captain was there to look. All moments below are of this time."""
@@ -103,11 +105,11 @@ class Captain:
 
     @classmethod
     def successor(cls, terms: Terms, term: int, standing: dict[str, Any]) -> Self:
-        """Goes on from the standing of a captain with a lower term; it must be told `TakeOver` first."""
+        """Goes on from the standing of a captain with a lower term, once it is told `TakeOver`."""
         plain = dict(standing)
         members = {int(worker): Member(**{**m, "doomed": False}) for worker, m in plain.pop("members").items()}
         view = View.of(plain.pop("epoch"), plain.pop("view"), plain.pop("cuts"))
-        return cls(terms, term, members=members, view=view, **plain)
+        return cls(terms, term, members=members, view=view, leads=False, **plain)
 
     def asked(self) -> tuple[int, ...]:
         """Who may be working, and so must agree to a change: all that ever had a seat."""
@@ -206,6 +208,7 @@ class Captain:
 
         So it is when workers were asked for a newer one that is not in the standing: they wait for it.
         """
+        self.leads = True
         missing = self.target - self.roster.staying
         if self.deaths > self.terms.restarts and len(self.members) < self.terms.at_least:
             yield self._end("failed", self._too_few("the captain"))
@@ -277,8 +280,8 @@ class Captain:
             self.outside += worker in self.view.ranks
             yield e.Note("died", cause, worker)
             yield from self._count_death(member, cause, at)
-            if self.ended:
-                return
+        if self.ended or not self.leads:
+            return
         if not self.members and not self.owed:
             yield self._end("failed", self._too_few(cause))
             return

@@ -306,6 +306,15 @@ def test_a_successor_goes_on_under_the_view_that_was_committed() -> None:
     assert proposal.view.epoch == (5 << 16) + 1
 
 
+def test_a_successor_hears_of_all_deaths_before_it_decides() -> None:
+    tell = stepping()
+    heir = Captain.successor(tell.captain.terms, 5, tell.captain.standing())
+    for worker in (0, 1):
+        assert heir.handle(Lost(worker, "died unseen"), 0.0) == [Note("died", "died unseen", worker)]
+    assert heir.handle(TakeOver(1), 0.0) == []
+    assert heir.handle(Tick(), 0.0) == [Spawn(2), Spawn(3)]
+
+
 def test_a_successor_proposes_anew_what_was_only_proposed() -> None:
     tell = stepping()
     tell(Lost(1, "killed"))
