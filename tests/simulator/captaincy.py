@@ -1,14 +1,20 @@
 """One captain's time: the production captain, and a model of the driver that hears for it and acts for it."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from wire import Message
 from workers import Worker
 
 from holdfast.run import events as e
 from holdfast.run.captain import Captain
+from holdfast.run.letters import event_of, farewell, letters_of
 
 if TYPE_CHECKING:
     from world import World
+
+TICK_S = 0.5
+TTL_S = 10.0
 
 
 class Captaincy:
@@ -17,114 +23,149 @@ class Captaincy:
     def __init__(self, world: "World", captain: Captain, processes: dict[int, Worker]) -> None:
         self.captain = captain
         self.acts = True
+        self.dead = False
         self.standing: dict[str, Any] = captain.standing()
         self.processes = dict(processes)
+        self.clock_s = world.chance.uniform(0.0, 1e6)
+        """What its clock shows at the beginning of the world. No two have the same, and a clock may jump."""
         self._world = world
-        self._missed: list[e.Event] = []
-        self._last_moments = False
-        self._hears = True
+        self._gauges = world.shared.gauges()
+        self._renewed_at = world.now
+        self._missed: list[Callable[[], None]] = []
+        self._is_waking = False
+
+    def begin(self) -> None:
+        self._gauges.begin_term(self.captain.term)
+        if self.captain.term == 1:
+            self.decide(e.Begin())
+        else:
+            self._take_over()
+        self._world.later(TICK_S, self._tick)
+
+    def hear(self, worker: Worker, message: Message) -> None:
+        """What a worker says; a captain that is stopped, or unsure of its lease, finds it later."""
+        if not self._may_decide:
+            self.ask(lambda: self.hear(worker, message))
+        elif self.processes.get(worker.number) is not worker:
+            self._world.wire.down(worker, farewell(self.captain.term), self)
+        elif message["kind"] == "hello":
+            self._world.wire.down(worker, {"kind": "welcome", "term": self.captain.term}, self)
+            for told in message["told"]:
+                self._hear(worker, told)
+            self.decide(e.Greeted(worker.number))
+        else:
+            self._hear(worker, message)
 
     def decide(self, event: e.Event) -> None:
-        if not self.acts:
-            self._missed.append(event)  # it lies in the socket's buffer
-            return
         world = self._world
+        if not self._may_decide:
+            self.ask(lambda: self.decide(event))
+            return
         if world.end is not None:
             return
         world.law.heed(event)
-        actions = self.captain.handle(event, world.now)
-        self.standing = self.captain.standing()
+        actions = self.captain.handle(event, world.now + self.clock_s)
+        world.law.judge(actions, self)
+        # As the crew does it: what is about to be done is written down first.
+        words = (e.Note, e.Confirm, e.Remind)
+        if not all(isinstance(action, words) for action in actions) or isinstance(event, e.Built):
+            self.standing = self.captain.standing()
         for action in actions:
-            if not self.acts and not self._last_moments:
+            if not self.acts:
                 return  # it died in the middle of it
-            world.law.judge(action, self)
             self._carry_out(action)
-            if world.faults.strikes_captain():
-                world.lose_captain(for_good=True)
+            world.strikes.heed_action()
 
-    def take_over(self) -> None:
+    def ask(self, wish: Callable[[], None]) -> None:
+        """Somebody wants something of it, as soon as it can see to it."""
+        if self._may_decide:
+            wish()
+        else:
+            self._missed.append(wish)
+
+    def bury(self, worker: Worker) -> None:
+        """Its process has ended, and all that it had said is heard."""
+        if not self._may_decide:
+            self.ask(lambda: self.bury(worker))
+            return
+        self._world.hands.discard(worker)
+        if self.processes.get(worker.number) is worker:
+            del self.processes[worker.number]
+            self.decide(e.Lost(worker.number, "died"))
+
+    def wake(self) -> None:
+        """It goes on as if no time had passed, until it looks at its lease."""
+        world = self._world
+        if self.dead:
+            return
+        self.acts = self._is_waking = True
+        self._catch_up()
+        self.decide(e.Tick())
+        self.acts, self._is_waking = world.captaincy is self and not self.dead, False
+
+    @property
+    def _may_decide(self) -> bool:
+        return self.acts and (self._is_waking or self._world.now - self._renewed_at < TTL_S)
+
+    def _catch_up(self) -> None:
+        missed, self._missed = self._missed, []
+        for happen in missed:
+            happen()
+
+    def _take_over(self) -> None:
         for number in list(self.captain.members):
             process = self.processes.get(number)
             if process is None or not process.alive:
                 self._world.hands.discard(process)
                 self.processes.pop(number, None)
                 self.decide(e.Lost(number, "died unseen"))
-        self.decide(e.TakeOver())
+        self.decide(e.TakeOver(self._gauges.newest_epoch or 0))
 
-    def wake(self) -> None:
-        """It goes on as if no time had passed, until it looks at its lease."""
-        world = self._world
-        if world.captaincy is self:
-            self.acts = True
-        else:
-            self._last_moments = True
-        missed, self._missed = self._missed, []
-        self.acts = True
-        for event in [*missed, e.Tick()]:
-            self.decide(event)
-        self.acts, self._last_moments = world.captaincy is self, False
-
-    def tick(self) -> None:
+    def _tick(self) -> None:
         world = self._world
         if world.captaincy is not self:
             return
-        world.later(0.5, self.tick)
+        world.later(TICK_S, self._tick)
         if not self.acts:
             return
-        if self.captain.committed:
-            # As the crew does it: only who is in a committed view is expected to make progress.
-            for number in world.gauges.stuck(self.captain.view.members, world.terms.patience_s, world.now):
-                self.decide(e.Hung(number, "no progress"))
-        for number, process in list(self.processes.items()):
-            # As the crew does it: who is to get ready and does nothing for it is not waited for.
-            member = self.captain.members.get(number)
-            if process.hung and member is not None and not member.built and world.chance.random() < 0.05:
-                self.decide(e.Hung(number, "idle"))
+        if world.has_ledger:
+            self._renewed_at = world.now
+            self._catch_up()
         self.decide(e.Tick())
+        if self._may_decide:
+            self._look()
 
-    def bury(self, worker: Worker) -> None:
-        """Its process has ended, and all that it had said is heard."""
-        self._world.hands.discard(worker)
-        if self.processes.get(worker.number) is worker:
-            del self.processes[worker.number]
-            self.decide(e.Lost(worker.number, "died"))
+    def _look(self) -> None:
+        """As the crew does it: members of a committed view are to make progress, the others to get ready."""
+        captain, patience_s = self.captain, self._world.plan.patience_s
+        for number in self._gauges.stuck(captain.expected(), patience_s, captain.time):
+            self.decide(e.Hung(number, "no progress"))
+        for number, process in list(self.processes.items()):
+            member = captain.members.get(number)
+            since = process.hung_at
+            if since is not None and self._world.now - since > patience_s and member is not None and not member.built:
+                self.decide(e.Hung(number, "idle"))
 
-    def welcome(self, worker: Worker) -> None:
-        """It greets, with all that a captain must know of it; it is told what it may have missed."""
-        if self.processes.get(worker.number) is not worker:
-            worker.tell(("quit", self.captain.view), self)
-            return
-        for event in worker.told():
-            if not isinstance(event, e.Built) or not self.captain.members[worker.number].built:
-                self.decide(event)
-        view = self.captain.view
-        if worker.number in self.captain.asked() and view.epoch and view.epoch not in (worker.running, worker.done):
-            worker.tell(("propose", view), self)
-            if self.captain.committed and worker.number in dict(view.members):
-                worker.tell(("commit", view), self)
+    def _hear(self, worker: Worker, message: Message) -> None:
+        event = event_of(worker.number, message)
+        assert event is not None, f"nobody knows what {message} means"
+        self.decide(event)
 
     def _carry_out(self, action: e.Action) -> None:
         world, term = self._world, self.captain.term
         match action:
             case e.Spawn(number):
-                self.processes[number] = Worker(world, number, self)
+                self.processes[number] = Worker(world, number)
                 world.hands.add(self.processes[number])
-            case e.Propose(view, asked):
-                world.gauges.announce(term, view.epoch)
-                for number in asked:
-                    self._tell(number, ("propose", view))
-            case e.Commit(view):
-                for number, _ in view.members:
-                    self._tell(number, ("commit", view))
-            case e.Release(number):
-                self._tell(number, ("quit", self.captain.view))
+            case e.Propose(view):
+                self._gauges.announce(term, view.epoch)
             case e.Kill(number):
                 if number in self.processes:
                     world.later(world.delay(), self.processes[number].die)
             case e.End():
                 if world.captaincy is self:
                     world.end = action
-
-    def _tell(self, number: int, message: Any) -> None:
-        if number in self.processes:
-            self.processes[number].tell(message, self)
+        for numbers, message in letters_of(action, term):
+            for number in numbers:
+                if number in self.processes:
+                    world.wire.down(self.processes[number], message, self)

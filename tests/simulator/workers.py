@@ -1,239 +1,291 @@
-"""A worker, as others see it."""
+"""A worker's process, as others see it: production's duty, and a model of the stepping that it is bound to.
 
-from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+It does what `run/worker.py` and `run/stepper.py` do: build, hear messages at safe points, step in lockstep, come to a
+safe point when there is a newer epoch in the header.
+"""
 
-from holdfast.run import events as e
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from shared import PIECES
+from wire import Message
+
+from holdfast.run import duty as d
 from holdfast.run.view import EPOCH_BITS, View
-from holdfast.step.places import SEAT_WORDS, Seat
+from holdfast.step.places import SEAT_WORDS, Header, Seat
 
 if TYPE_CHECKING:
     from captaincy import Captaincy
     from world import World
 
-Message = tuple[str, View]
 _PLACE_BITS = 64 - EPOCH_BITS
 _GATHERED, _APPLIED = 2, 4
 _PHASES = 8
+REPLICA_S, PIECE_S, MEND_S = 2.0, 0.5, 0.3
+"""The longest that each takes, mostly much less; but not for who is slow."""
 
 
 class Worker:
-    """Builds, then obeys one message after the other; stepping is what it does at a commit."""
-
-    def __init__(self, world: "World", number: int, captaincy: "Captaincy") -> None:
+    def __init__(self, world: "World", number: int) -> None:
         self.number = number
         self.alive = True
-        self.hung = False
+        self.hung_at: float | None = None
         self.built = False
+        self.slowness = 1.0
+        self.line = 0
+        """Which of its lines is the present one; what was under way on those before is lost."""
+        self.captaincy: Captaincy | None = None
+        self.disturbed_at = -math.inf
+        """When a message from it, or to it, was lost or held up."""
         self.writes_under: int | None = None
         """The epoch under which it may be changing shared memory just now."""
-        self.running: int | None = None
-        self.done: int | None = None
         self._world = world
-        self._captaincy = captaincy
-        self._connecting = False
-        self._told: dict[str, e.Event] = {}
-        self._proposed = View(0, ())
-        self._view: View | None = None
-        self._inbox: deque[Message] = deque()
-        self._busy = True
+        self._shared = world.shared
+        self._duty = d.Duty(number)
+        self._inbox: list[Message] = []
+        self._hears = False
+        self._view = View(0, ())
+        self._step = 0
         self._awaits: tuple[Callable[[], bool], Callable[[], None]] | None = None
-        self._heard_at = self._told_at = 0.0
-        self._after(world.chance.uniform(0.5, 15.0), self._announce)
+        self._ticks_at = math.inf
+        self._after(world.delay(), lambda: self._decide(d.Tick()))
+        self._after(world.chance.uniform(0.5, 15.0), self._build)
 
-    def told(self) -> list[e.Event]:
-        """What every captain must know."""
-        return list(self._told.values())
-
-    def tell(self, message: Message, captaincy: "Captaincy") -> None:
-        """Messages come late, but in order; those of a captain whose line was given up do not come."""
-        world = self._world
-        self._told_at = max(self._told_at, world.now + world.delay())
-        world.later(self._told_at - world.now, lambda: self._receive(message, captaincy))
+    def receive(self, message: Message) -> None:
+        self._inbox.append(message)
+        if self._hears and self._acts:
+            self._hear()
 
     def die(self) -> None:
-        """At once, wherever it is; the crew learns it after all that was said before."""
-        if not self.alive:
-            return
-        self.alive, self.writes_under = False, None
-        self._later_heard(lambda: self._world.captaincy.bury(self))
+        """At once, wherever it is."""
+        if self.alive:
+            self.alive, self.writes_under = False, None
+            self._world.wire.notice_death(self)
 
     def hang(self) -> None:
         """Stops for good wherever it is, like a process that was sent SIGSTOP."""
-        self.hung = True
+        if self.hung_at is None:
+            self.hung_at = self._world.now
 
     def fail(self) -> None:
-        if self.alive and not self.hung:
-            self._say("failed", e.Failed(self.number, "an error in the user's code"))
+        if self._acts:
+            self._decide(d.Said({"kind": "failed", "error": "an error in the user's code", "trace": ""}))
+
+    def take_notice(self) -> None:
+        if self._acts:
+            self._decide(d.Said({"kind": "leaves"}))
+
+    def lose_line(self) -> None:
+        self.line += 1
+        self.captaincy = None
+        self.disturbed_at = self._world.now
+        if self._acts:
+            self._decide(d.Cut())
 
     def look_up(self) -> None:
         """What it waits for may have come, or there is a newer epoch or captain; it notices after a while."""
-        if self._captaincy is not self._world.captaincy and not self._connecting and self.alive and not self.hung:
-            self._connecting = True
-            self._after(self._world.delay(), self._connect)
         if self._awaits is not None and (self._awaits[0]() or self._is_outdated):
             reached, go_on = self._awaits
             self._awaits = None
             self._after(self._world.delay(), lambda: self._woken(reached, go_on))
+        elif self._hears and self._acts and self._shared.header[Header.TERM] > self._duty.term:
+            self._hear()
 
-    def _announce(self) -> None:
+    @property
+    def _acts(self) -> bool:
+        return self.alive and self.hung_at is None
+
+    def _build(self) -> None:
         self.built = True
-        self._say("built", e.Built(self.number, self._world.faults.digest_of(self.number)))
+        strangers = self._world.plan.strangers
+        self._decide(d.Said({"kind": "built", "digest": str(self.number) if strangers else "same"}))
         self._rest()
 
-    def _connect(self) -> None:
-        """What the last captain had said and was not read is lost with its line."""
-        self._connecting = False
-        self._captaincy = self._world.captaincy
-        self._inbox.clear()
-        self._captaincy.welcome(self)
-
-    def _receive(self, message: Message, captaincy: "Captaincy") -> None:
-        if captaincy is not self._captaincy:
-            return
-        self._inbox.append(message)
-        if not self._busy and self.alive and not self.hung:
-            self._obey()
-
     def _rest(self) -> None:
-        self._busy, self._view, self.writes_under, self.running = False, None, None, None
-        if self._inbox:
-            self._obey()
+        self._hears = True
+        self._hear()
 
-    def _obey(self) -> None:
-        self._busy = True
-        kind, view = self._inbox.popleft()
-        if kind == "quit":
-            return self.die()
-        if kind == "propose":
-            self._proposed = view
-            self._say("accepted", e.Accepted(self.number, view.epoch))
-        elif view.epoch == self._proposed.epoch:
-            return self._begin(view)
-        return self._after(self._world.delay(), self._rest)
+    def _hear(self) -> None:
+        """At a safe point, or at rest; no more than a view to step under."""
+        self._decide(d.Noticed(self._shared.header[Header.TERM]))
+        while self._inbox and self._hears and self._acts:
+            message = self._inbox.pop(0)
+            answer = self._decide(d.Heard(message))
+            self._world.law.judge_answer(message, answer)
+        if self._hears and self._acts:
+            self._tick()
+
+    def _decide(self, event: d.Event) -> list[d.Action]:
+        world = self._world
+        actions = self._duty.handle(event, world.now)
+        for action in actions:
+            match action:
+                case d.Greet(message):
+                    self.line += 1
+                    self.captaincy = world.captaincy
+                    world.wire.up(self, message)
+                case d.Send(message):
+                    world.wire.up(self, message)
+                case d.Work(view):
+                    self._hears = False
+                    self._after(world.delay(), lambda view=view: self._begin(view))  # type: ignore[misc]
+                case d.Leave():
+                    self.die()
+        due_at = self._duty.due_at
+        if due_at is not None and due_at < self._ticks_at:
+            self._ticks_at = due_at
+            self._after(max(0.01, due_at - world.now), self._tick)
+        return actions
+
+    def _tick(self) -> None:
+        """When it is busy, it hears and ticks at the next safe point instead."""
+        self._ticks_at = math.inf
+        if self._hears:
+            if self.captaincy is None:
+                self._decide(d.Cut())
+            self._decide(d.Tick())
 
     def _begin(self, view: View) -> None:
         """Enter the view; its leader mends first."""
-        self._view, self.running = view, view.epoch
+        self._view = view
+        self._world.law.judge_work(view)
         self._arrive(0)
         self._set(Seat.WAITING, 0)
         if self._is_outdated:
-            return self._leave()
-        if view.place_of(self.number) == 0:
-            return self._work(0.2, self._mended)
-        return self._wait(lambda: self._world.mended == view.epoch, self._next_step)
+            self._leave("interrupted")
+        elif self._leads:
+            self._work(MEND_S, self._mended)
+        else:
+            self._wait(lambda: self._shared.header[Header.MENDED] == view.epoch, self._enter)
 
     def _mended(self) -> None:
-        self._world.mended = self._epoch
+        self._shared.header[Header.MENDED] = self._view.epoch
+        self._shared.commit(self._shared.step)
+        self._enter()
+
+    def _enter(self) -> None:
+        self._step = self._shared.step
         self._next_step()
 
     def _next_step(self) -> None:
-        if self._world.step >= self._world.steps:
-            self._finish(stopped=False)
-        elif self._is_outdated:
-            self._leave()
+        if self._step >= self._world.plan.steps:
+            self._leave("finished")
         else:
-            self._gather(self._world.step)
+            share = self._view.replicas(self._world.plan.replicas, self._view.ranks[self.number])
+            self._gather(iter([r for r in share if self._shared.published[r] != self._step + 1]))
 
-    def _gather(self, step: int) -> None:
-        self._work(2.0, lambda: self._meet(step, _GATHERED, lambda: self._apply(step)))
+    def _gather(self, replicas: Iterator[int]) -> None:
+        step, replica = self._step, next(replicas, None)
+        if replica is None:
+            if self._leads:
+                self._shared.give_orders(step, self._world.stopping)
+            return self._meet(_GATHERED, self._apply)
 
-    def _apply(self, step: int) -> None:
-        stops = self._world.stopping
-        self._work(0.5, lambda: self._meet(step, _APPLIED, lambda: self._commit(step, stops)))
+        def publish() -> None:
+            self._shared.publish(step, replica)
+            self._gather(replicas)
 
-    def _commit(self, step: int, stops: bool) -> None:
+        return self._work(REPLICA_S, publish)
+
+    def _apply(self) -> None:
+        share = self._view.share(PIECES, self._view.ranks[self.number])
+        self._apply_rest(iter([piece for piece in share if self._shared.pieces[piece] != self._step + 1]))
+
+    def _apply_rest(self, pieces: Iterator[int]) -> None:
+        step, piece = self._step, next(pieces, None)
+        if piece is None:
+            return self._meet(_APPLIED, self._commit)
+
+        def apply() -> None:
+            self._shared.apply(step, piece)
+            self._apply_rest(pieces)
+
+        return self._work(PIECE_S, apply)
+
+    def _commit(self) -> None:
+        step = self._step
         self._world.law.judge_step(step, self._view)
-        self._world.step = max(self._world.step, step + 1)
+        stops = self._shared.orders == (step + 1, True)
+        if self._leads:
+            self._shared.commit(step + 1)
+        self._step += 1
         if stops:
-            self._finish(stopped=True)
+            self._leave("stopped")
         else:
             self._next_step()
 
-    def _finish(self, stopped: bool) -> None:
-        epoch = self._epoch
-        self._leave()
-        self.done = epoch
-        self._say("done", e.Done(self.number, epoch, stopped))
+    def _leave(self, outcome: Literal["interrupted", "finished", "stopped"]) -> None:
+        self._set(Seat.WAITING, 1)
+        self.writes_under = None
+        self._after(self._world.delay(), lambda: self._leave_off(outcome))
+
+    def _leave_off(self, outcome: Literal["interrupted", "finished", "stopped"]) -> None:
+        self._decide(d.Rested(outcome))
+        self._rest()
 
     def _work(self, longest_s: float, go_on: Callable[[], None]) -> None:
-        """A stretch without a safe point: shared memory may be half changed until it is over."""
-        self.writes_under = self._epoch
-        self._world.law.judge_writers()
-        self._after(self._world.chance.uniform(0.0, longest_s), lambda: self._worked(go_on))
+        """From a safe point on, a stretch without one: shared memory may be half changed until it is over."""
+        self._hears = True
+        self._hear()
+        self._hears = False
+        if self._acts and self._is_outdated:
+            self._leave("interrupted")
+        elif self._acts:
+            self._stretch(longest_s, go_on)
+
+    def _stretch(self, longest_s: float, go_on: Callable[[], None]) -> None:
+        self.writes_under = self._view.epoch
+        stretch_s = longest_s * self._world.chance.random() ** 3
+        slow_s = min(self.slowness * stretch_s, 0.25 * self._world.plan.patience_s)
+        self._after(max(stretch_s, slow_s), lambda: self._worked(go_on))
 
     def _worked(self, go_on: Callable[[], None]) -> None:
+        """What is finished counts, even if there is a newer epoch by now."""
         self.writes_under = None
         self._set(Seat.BEATS, self._get(Seat.BEATS) + 1)
-        if self._is_outdated:
-            self._leave()
-        else:
-            go_on()
+        go_on()
 
-    def _meet(self, step: int, phase: int, go_on: Callable[[], None]) -> None:
-        assert self._view is not None
-        seats, epoch = self._view.seats, self._epoch
-        target = epoch << _PLACE_BITS | step * _PHASES + phase
-        self._arrive(step * _PHASES + phase)
+    def _meet(self, phase: int, go_on: Callable[[], None]) -> None:
+        place, epoch, seats = self._step * _PHASES + phase, self._view.epoch, self._view.seats
+        target = epoch << _PLACE_BITS | place
+        self._arrive(place)
         self._wait(lambda: all(target <= self._arrived(seat) < epoch + 1 << _PLACE_BITS for seat in seats), go_on)
 
     def _wait(self, reached: Callable[[], bool], go_on: Callable[[], None]) -> None:
         self._set(Seat.WAITING, 1)
         self._awaits = reached, go_on
+        self._hears = True
+        self._hear()
 
     def _woken(self, reached: Callable[[], bool], go_on: Callable[[], None]) -> None:
         """What was reached counts, even if there is a newer epoch by now."""
+        self._hears = False
         if reached():
             self._set(Seat.WAITING, 0)
             go_on()
         else:
-            self._leave()
-
-    def _leave(self) -> None:
-        self._set(Seat.WAITING, 1)
-        self.writes_under = None
-        self._after(self._world.delay(), self._rest)
+            self._leave("interrupted")
 
     def _after(self, delay_s: float, go_on: Callable[[], None]) -> None:
-        self._world.later(delay_s, lambda: go_on() if self.alive and not self.hung else None)
-
-    def _say(self, kind: str, event: e.Event) -> None:
-        """What it says is heard by the captain that it was said to, if that one is still heard of."""
-        self._told[kind] = event
-        captaincy = self._captaincy
-        self._later_heard(lambda: captaincy.decide(event) if captaincy is self._captaincy else None)
-
-    def _later_heard(self, heard: Callable[[], None]) -> None:
-        """Late, but in order, and also when it has died since."""
-        world = self._world
-        self._heard_at = max(self._heard_at, world.now + world.delay())
-        world.later(self._heard_at - world.now, heard)
+        self._world.later(delay_s, lambda: go_on() if self._acts else None)
 
     @property
-    def _epoch(self) -> int:
-        return self._view.epoch if self._view is not None else 0
+    def _leads(self) -> bool:
+        return self._view.ranks[self.number] == 0
 
     @property
     def _is_outdated(self) -> bool:
-        return self._world.gauges.newest_epoch not in (None, self._epoch)
-
-    @property
-    def _seat(self) -> int:
-        return dict(self._proposed.members)[self.number]
+        return self._world.newest_epoch not in (None, self._view.epoch)
 
     def _arrive(self, place: int) -> None:
-        self._set(Seat.ARRIVED, self._epoch << _PLACE_BITS | place)
+        self._set(Seat.ARRIVED, self._view.epoch << _PLACE_BITS | place)
 
     def _arrived(self, seat: int) -> int:
-        return int(self._words[seat * SEAT_WORDS + Seat.ARRIVED])
+        return int(self._shared.seats[seat * SEAT_WORDS + Seat.ARRIVED])
 
     def _get(self, place: int) -> int:
-        return int(self._words[self._seat * SEAT_WORDS + place])
+        return int(self._shared.seats[dict(self._view.members)[self.number] * SEAT_WORDS + place])
 
     def _set(self, place: int, value: int) -> None:
-        self._words[self._seat * SEAT_WORDS + place] = value
-
-    @property
-    def _words(self) -> memoryview:
-        return self._world.seats
+        self._shared.seats[dict(self._view.members)[self.number] * SEAT_WORDS + place] = value

@@ -1,5 +1,6 @@
 """Who computes how many replicas, when not all are equally fast."""
 
+import heapq
 from collections.abc import Sequence
 
 _WORTH_WHILE = 1.2
@@ -26,9 +27,12 @@ def cuts_for(speeds: Sequence[float], replicas: int, now: Sequence[int]) -> tupl
 def _dealt_out(speeds: Sequence[float], replicas: int) -> list[int]:
     """One replica after the other to whoever would be done with it first."""
     counts = [1] * len(speeds)
+    ends = [(2 / speed, rank) for rank, speed in enumerate(speeds)]
+    heapq.heapify(ends)
     for _ in range(replicas - len(speeds)):
-        ends = [(count + 1) / speed for count, speed in zip(counts, speeds, strict=True)]
-        counts[ends.index(min(ends))] += 1
+        rank = ends[0][1]
+        counts[rank] += 1
+        heapq.heapreplace(ends, ((counts[rank] + 1) / speeds[rank], rank))
     return counts
 
 

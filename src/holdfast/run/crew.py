@@ -5,7 +5,7 @@ import math
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from holdfast.run import events as e
 from holdfast.run.captain import Captain
 from holdfast.run.gauges import Gauges, speeds
 from holdfast.run.lease import here
+from holdfast.run.letters import event_of, farewell, letters_of
 from holdfast.run.messages import FROM_WORKER, GREETINGS, checked
 from holdfast.run.place import RunPlace
 from holdfast.run.refusals import Refusals
@@ -43,8 +44,8 @@ class Ears:
 
     note: Callable[[e.Note, str], None]
     """Something for the time line, with a traceback or nothing."""
-    measured: Callable[[int, dict[str, Any]], None]
-    """The metrics of the model after so many steps."""
+    measured: Callable[[], None]
+    """There are metrics that were not there before."""
     laid_out: Callable[[Gauges], None]
     """The size of things is known; called once, before the first view."""
 
@@ -93,7 +94,7 @@ class Crew:
                 self._watch(worker, process)
             else:
                 self._decide(e.Lost(worker, f"worker {worker} died: its process ended while there was no captain"))
-        self._decide(e.TakeOver())
+        self._decide(e.TakeOver((self.gauges.newest_epoch or 0) if self.gauges is not None else 0))
 
     @property
     def view(self) -> View:
@@ -106,10 +107,10 @@ class Crew:
         now = time.monotonic()
         self._listener.turn_away_late(now)
         self._tell_refused(self._refusals.due(now))
+        self._decide(e.Tick())
         for worker, cause in [*self._stuck(), *self._idle()]:
             self._decide(e.Hung(worker, cause))
         self._measure()
-        self._decide(e.Tick())
 
     def order_stop(self) -> None:
         """Let the crew finish its step and stop there; before anything was begun, stop at once."""
@@ -140,7 +141,7 @@ class Crew:
         if self.gauges is not None:
             self.gauges.announce(self._captain.term, self._captain.view.epoch + 1)
         for worker, hand in self._hands.items():
-            self._send(hand, {"kind": "quit"})
+            self._send(hand, farewell(self._captain.term))
             if worker in self._captain.members and not self._captain.members[worker].built:
                 hand.process.kill()  # it would hear of it only once it has built a model for nobody
         deadline = time.monotonic() + (0.0 if at_once else _FAREWELL_S)
@@ -152,7 +153,9 @@ class Crew:
 
     def _decide(self, event: e.Event) -> None:
         actions = self._captain.handle(event, time.monotonic())
-        if any(not isinstance(action, e.Note) for action in actions) or isinstance(event, e.Built):
+        if any(not isinstance(action, e.Note | e.Confirm | e.Remind) for action in actions) or isinstance(
+            event, e.Built
+        ):
             self._remember()
         for action in actions:
             self._carry_out(action)
@@ -169,22 +172,13 @@ class Crew:
         match action:
             case e.Spawn(worker):
                 self._start(worker)
-            case e.Propose(view, asked):
+            case e.Propose(view):
                 assert self.gauges is not None
                 self.gauges.announce(self._captain.term, view.epoch)
                 reached("view.announced")
-                self._tell(asked, _proposal(view))
-                reached("view.proposed")
             case e.Commit(view):
                 self.views += 1
                 reached("view.agreed")
-                self._tell([worker for worker, _ in view.members], _commitment(view))
-                reached("view.committed")
-                if view.members:
-                    self._ears.note(_joined(view, self.views), "")
-            case e.Release(worker):
-                self._send(self._hands[worker], {"kind": "quit"})
-                reached("worker.released")
             case e.Kill(worker):
                 self._hands[worker].process.kill()
                 reached("worker.killed")
@@ -192,6 +186,17 @@ class Crew:
                 self._ears.note(action, "")
             case e.End():
                 self.ending = action
+        for workers, message in letters_of(action, self._captain.term):
+            self._tell(workers, message)
+        match action:
+            case e.Propose():
+                reached("view.proposed")
+            case e.Commit(view):
+                reached("view.committed")
+                if view.members:
+                    self._ears.note(_joined(view, self.views), "")
+            case e.Release():
+                reached("worker.released")
 
     def _start(self, worker: int) -> None:
         arguments = [str(self._place.root), str(worker), str(self._arena), self._checkpoint]
@@ -206,7 +211,7 @@ class Crew:
         self._hands[worker] = Hand(process)
         self._selector.register(process, selectors.EVENT_READ, lambda: self._bury(worker))
 
-    def _tell(self, workers: list[int] | tuple[int, ...], message: Message) -> None:
+    def _tell(self, workers: Iterable[int], message: Message) -> None:
         for worker in workers:
             if worker in self._hands:
                 self._send(self._hands[worker], message)
@@ -237,7 +242,7 @@ class Crew:
             self._welcome(greeting["worker"], channel, greeting)
         else:
             self._refuse(channel.peer, f"it is not worker {greeting['worker']} of this crew")
-            _answer(channel, {"kind": "quit"})
+            _answer(channel, farewell(self._captain.term))
 
     def _is_ours(self, channel: Channel, greeting: Message) -> bool:
         """A worker of an earlier execution of this run, or of a captain that is past, may have the same number."""
@@ -263,17 +268,10 @@ class Crew:
         self._selector.register(channel, selectors.EVENT_READ, lambda: self._listen(worker, channel))
         reached("worker.greeted")
         self._send(hand, {"kind": "welcome", "term": self._captain.term})
-        told = {message["kind"]: message for message in greeting["told"]}
-        done = told.get("done", {}).get("epoch")
-        running = told.pop("running", {}).get("epoch")
         with self._wary(hand, channel):
-            for message in told.values():
+            for message in greeting["told"]:
                 self._hear(worker, message)
-        view = self.view
-        if worker in self._captain.asked() and view.epoch and view.epoch not in (running, done):
-            self._send(hand, _proposal(view))
-            if self._captain.committed and worker in dict(view.members):
-                self._send(hand, _commitment(view))
+        self._decide(e.Greeted(worker))
 
     def _listen(self, worker: int, channel: Channel) -> None:
         hand = self._hands.get(worker)
@@ -311,19 +309,13 @@ class Crew:
                     self._lay_out()
                 if self.gauges is None:
                     raise Malformed("it says that it is built, and has not written the layout")
-                if not self._captain.members[worker].built:
-                    self._decide(e.Built(worker, message["digest"]))
-            case "accepted":
-                self._decide(e.Accepted(worker, message["epoch"]))
-            case "done":
-                self._decide(e.Done(worker, message["epoch"], message["stopped"]))
-            case "leaves":
-                self._decide(e.Leaves(worker))
             case "evaluated":
-                self._ears.measured(message["step"], message["metrics"])
+                self._ears.measured()
             case "failed":
                 self._ears.note(e.Note("trace", f"worker {worker} failed", worker), message["trace"])
-                self._decide(e.Failed(worker, message["error"]))
+        event = event_of(worker, message)
+        if event is not None:
+            self._decide(event)
 
     def _lay_out(self) -> None:
         if self.gauges is not None:
@@ -386,10 +378,10 @@ class Crew:
             self._decide(e.Measured(speeds(before[1], self._worked[1])))
 
     def _stuck(self) -> list[tuple[int, str]]:
-        if self.gauges is None or not self._captain.committed:
+        if self.gauges is None:
             return []
         patience_s = self._captain.terms.patience_s
-        stuck = self.gauges.stuck(self.view.members, patience_s, time.monotonic(), self._activity)
+        stuck = self.gauges.stuck(self._captain.expected(), patience_s, self._captain.time, self._activity)
         return [
             (worker, f"worker {worker} made no progress for {seconds:.1f} s, so it is killed")
             for worker, seconds in stuck.items()
@@ -397,7 +389,7 @@ class Crew:
 
     def _idle(self) -> Iterator[tuple[int, str]]:
         """Workers that are still to be built, and do nothing for it; they may wait for data that never come."""
-        now, patience_s = time.monotonic(), self._captain.terms.patience_s
+        now, patience_s = self._captain.time, self._captain.terms.patience_s
         for worker, member in list(self._captain.members.items()):
             used = self._activity(worker).processor_s
             before, since = self._used.get(worker, (-1.0, now))
@@ -408,15 +400,6 @@ class Crew:
 
     def _activity(self, worker: int) -> Activity:
         return self._hands[worker].process.activity() if worker in self._hands else Activity(0.0, False)
-
-
-def _proposal(view: View) -> Message:
-    members = [list(pair) for pair in view.members]
-    return {"kind": "propose", "epoch": view.epoch, "members": members, "cuts": list(view.cuts)}
-
-
-def _commitment(view: View) -> Message:
-    return {"kind": "commit", "epoch": view.epoch}
 
 
 def _joined(view: View, number: int) -> e.Note:

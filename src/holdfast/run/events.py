@@ -17,6 +17,9 @@ class Begin:
 class TakeOver:
     """This captain goes on where another one stopped; it has that one's standing."""
 
+    newest_epoch: int = 0
+    """The newest that workers can have seen announced, as read after this captain's term began."""
+
 
 @dataclass(frozen=True)
 class Built:
@@ -35,12 +38,35 @@ class Accepted:
 
 
 @dataclass(frozen=True)
+class Running:
+    """A worker has learned that the view of this epoch is committed, and goes to work under it."""
+
+    worker: int
+    epoch: int
+
+
+@dataclass(frozen=True)
 class Done:
     """A worker has come to the end under this epoch, or to an ordered stop."""
 
     worker: int
     epoch: int
     stopped: bool
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A worker has told what the model is worth after so many steps, and that is on record."""
+
+    worker: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Greeted:
+    """A worker has found its way to this captain, and all that it had told is heard."""
+
+    worker: int
 
 
 @dataclass(frozen=True)
@@ -119,9 +145,10 @@ class Tick:
     """Time has passed."""
 
 
-Fact = Begin | TakeOver | Built | Accepted | Done | Failed | Lost | Hung | Measured | Tick
+Word = Built | Accepted | Running | Done | Evaluated | Greeted | Failed
+Fact = Begin | TakeOver | Lost | Hung | Measured | Tick
 Wish = Leaves | Drain | Scale | Pause | Unpause
-Event = Fact | Wish
+Event = Word | Fact | Wish
 
 # What is to be done:
 
@@ -142,6 +169,25 @@ class Propose:
 @dataclass(frozen=True)
 class Commit:
     view: View
+
+
+@dataclass(frozen=True)
+class Remind:
+    """Tell those whose answer is missing once more what the view is, or, if it is, that it is committed."""
+
+    view: View
+    workers: tuple[int, ...]
+    committed: bool
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Let a worker know that what it told is heard, so that it need not tell it again."""
+
+    worker: int
+    what: str
+    number: int = 0
+    """The epoch or the step, of what can be told more than once."""
 
 
 @dataclass(frozen=True)
@@ -173,4 +219,4 @@ class End:
     error: str | None = None
 
 
-Action = Spawn | Propose | Commit | Release | Kill | Note | End
+Action = Spawn | Propose | Commit | Remind | Confirm | Release | Kill | Note | End

@@ -59,6 +59,8 @@ class Gauges:
     arena: Arena
     layout: Mapping[str, Any]
     _pulses: dict[int, _Pulse] = field(default_factory=dict)
+    _watched: frozenset[int] = frozenset()
+    """Who was looked at the last time."""
     _slowest_s: float = 0.0
     """The longest that any worker has taken from one beat to the next."""
 
@@ -167,8 +169,9 @@ class Gauges:
         """The workers that should be busy and have finished nothing for too long; for how many seconds.
 
         Who waits is excused, unless what it waits for is there, and it does not wake: when others have come further,
-        or when nobody works at all. Too long is `patience_s` for a worker that computes. One that rests, as it does
-        when it is stopped or when what it reads never comes, is given twice the time that anybody ever took.
+        or when nobody works at all. So is who was not looked at the last time: it may have had nothing to do. Too long
+        is `patience_s` for a worker that computes. One that rests, as it does when it is stopped or when what it reads
+        never comes, is given twice the time that anybody ever took.
         """
         members = list(members)
         waiting = self._waiting(members)
@@ -177,13 +180,14 @@ class Gauges:
             beats, doing = self._of_seat(seat, Seat.BEATS), activity(worker)
             pulse = self._pulses.get(worker)
             excused = worker in waiting and len(waiting) < len(members)
-            if pulse is None or excused:
+            if pulse is None or excused or worker not in self._watched:
                 self._pulses[worker] = _Pulse(beats, now, doing.processor_s, pulse.seen if pulse else 0)
             elif pulse.beats != beats:
                 self._slowest_s = max(self._slowest_s, now - pulse.since)
                 self._pulses[worker] = _Pulse(beats, now, doing.processor_s, pulse.seen + 1)
             elif now - pulse.since > self._limit_s(pulse, doing, patience_s):
                 found[worker] = now - pulse.since
+        self._watched = frozenset(worker for worker, _ in members)
         return found
 
     def _limit_s(self, pulse: _Pulse, doing: Activity, patience_s: float) -> float:

@@ -1,24 +1,20 @@
-"""A worker's line to whoever is captain. Captains come and go; the line finds the next one, or brings one about.
-
-What was said to a captain that is gone is lost, so a worker's greeting tells all that a captain must know of it.
-"""
+"""A worker's line to whoever is captain. Captains come and go; the line reaches the next one, or brings one about."""
 
 import os
 import subprocess
 import time
-from collections.abc import Callable
 
 from holdfast.engines.local import start_apart
 from holdfast.faults import reached
 from holdfast.planes.arena import PAGE, Arena
 from holdfast.planes.channel import Channel, Closed, Malformed, Message, connect
 from holdfast.planes.words import words_of
-from holdfast.run.messages import FROM_CAPTAIN, WELCOMES, checked
+from holdfast.run.messages import FROM_CAPTAIN, checked
 from holdfast.run.place import RunPlace
 from holdfast.step.places import HEADER_WORDS, Header
 
-_ANSWER_S = 1.0
 _LOOK_S = 0.25
+_ANSWER_S = 1.0
 _ORPHANED_S = 60.0
 _PER_RANK_S = 0.6
 _LAST_RANK = 5
@@ -27,77 +23,76 @@ _AGAIN_S = 5.0
 
 
 class Line:
-    """Owned by one thread. `greeting` is asked anew for each captain."""
+    """Owned by one thread."""
 
-    def __init__(self, place: RunPlace, descriptor: int, greeting: Callable[[], Message]) -> None:
+    def __init__(self, place: RunPlace, descriptor: int) -> None:
         self._place = place
         self._descriptor = descriptor
-        self._greeting = greeting
         self._header = words_of(Arena(descriptor, PAGE).bytes_at(0, 8 * HEADER_WORDS))
         self._channel: Channel | None = None
-        self._term = 0
-        self._alone_since = time.monotonic()
+        self._alone_since = self._greeted_at = time.monotonic()
         self._successor: subprocess.Popen[bytes] | None = None
         self._brought_at = -_AGAIN_S
         self.rank: int | None = None
         """Its place in the view, once it has had one."""
 
+    @property
+    def newest_term(self) -> int:
+        """The term of the captain in office, as far as shared memory tells."""
+        return int(self._header[Header.TERM])
+
+    @property
+    def is_open(self) -> bool:
+        if self._channel is not None and not self._channel.is_open():
+            self._close()
+        return self._channel is not None
+
+    def greet(self, greeting: Message) -> None:
+        """Connect anew, with this as the first message; nothing is gained when nobody listens."""
+        self._close()
+        self._greeted_at = time.monotonic()
+        own = {"arena": os.fstat(self._descriptor).st_ino}
+        try:
+            self._channel = connect(self._place.socket, self._place.key, {**greeting, **own})
+        except (Closed, OSError):
+            return
+
     def send(self, message: Message) -> None:
-        """To the captain, if there is one; the next one will learn of it by the greeting."""
+        """To the captain, if there is a line to one."""
         if self._channel is not None:
             try:
                 self._channel.send(message)
             except Closed:
-                self._lose()
+                self._close()
 
-    def receive(self) -> Message:
-        """The next message of the captain of the highest term; raises Closed when there has been none for long."""
-        while True:
-            self.look()
-            if self._channel is None:
-                if time.monotonic() - self._alone_since > _ORPHANED_S:
-                    raise Closed(f"there has been no captain for {_ORPHANED_S:g} s")
-                time.sleep(_LOOK_S)
-                continue
-            try:
-                message = self._channel.receive(timeout_s=_LOOK_S)
-                if message is not None:
-                    return checked(message, FROM_CAPTAIN)
-            except (Closed, Malformed):
-                self._lose()
-
-    def look(self) -> None:
-        """Make sure of the captain; called now and then, so that a worker that steps finds the next one, too."""
-        if self._channel is not None and self._channel.is_open() and self._header[Header.TERM] <= self._term:
-            return
-        if self._channel is not None:
-            self._lose()
-        self._seek()
+    def receive(self, may_wait: bool) -> Message | None:
+        """The next message, if there is one; `may_wait` for a moment, in which nothing else is to be done."""
         if self._channel is None:
-            self._bring_about()
-
-    def _seek(self) -> None:
+            if may_wait:
+                time.sleep(_LOOK_S)
+            return None
         try:
-            own = {"term": self._term, "arena": os.fstat(self._descriptor).st_ino}
-            channel = connect(self._place.socket, self._place.key, {**self._greeting(), **own})
-        except (Closed, OSError):
-            return
-        try:
-            welcome = channel.receive(timeout_s=_ANSWER_S)
-            welcome = welcome and checked(welcome, WELCOMES)
+            message = self._channel.receive(timeout_s=_LOOK_S if may_wait else 0.0)
+            return message and checked(message, FROM_CAPTAIN)
         except (Closed, Malformed):
-            welcome = None
-        if welcome is not None and welcome["kind"] == "quit":
-            raise Closed("the captain does not know this worker")
-        if welcome is None or welcome["kind"] != "welcome" or welcome["term"] < self._header[Header.TERM]:
-            channel.close()
-            return
-        self._channel, self._term = channel, welcome["term"]
-        reached("captain.found")
+            self._close()
+            return None
 
-    def _bring_about(self) -> None:
-        """Start a process that will try to be captain. The lease lets one of them."""
+    def look_after(self, is_known: bool) -> None:
+        """Called often. Who is not known to any captain waits for its turn, and brings one about."""
         now = time.monotonic()
+        if is_known:
+            self._alone_since = now
+        elif self._channel is None or now - self._greeted_at > _ANSWER_S:
+            self._bring_about(now)
+
+    def require_captain(self) -> None:
+        """Closed when there has been none for very long."""
+        if time.monotonic() - self._alone_since > _ORPHANED_S:
+            raise Closed(f"there has been no captain for {_ORPHANED_S:g} s")
+
+    def _bring_about(self, now: float) -> None:
+        """Start a process that will try to be captain. The lease lets one of them."""
         patience_s = _PER_RANK_S * (_LAST_RANK if self.rank is None else min(self.rank, _LAST_RANK))
         if now - self._alone_since < patience_s or now - self._brought_at < _AGAIN_S:
             return
@@ -108,9 +103,8 @@ class Line:
         self._successor = start_apart(arguments, self._place.log_of_captain, [self._descriptor])
         reached("captain.called")
 
-    def _lose(self) -> None:
+    def _close(self) -> None:
         if self._channel is not None:
             self._channel.close()
         self._channel = None
-        self._alone_since = time.monotonic()
         reached("captain.missed")

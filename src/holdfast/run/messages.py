@@ -11,7 +11,6 @@ from holdfast.planes.channel import Malformed, Message
 
 _LARGEST = (1 << 63) - 1
 _TOLD = 16
-_DEPTH = 4
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value == value.encode(errors="replace").decode()
 
 
-def _is_plain(value: object, depth: int = _DEPTH) -> bool:
-    if isinstance(value, list):
-        return depth > 0 and all(_is_plain(each, depth - 1) for each in value)
-    return _is_text(value) or type(value) is float or (type(value) is int and abs(value) <= _LARGEST)
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_text(name) and _is_plain(each) for name, each in value.items())
-
-
 def _are_numbers(value: object) -> bool:
     return isinstance(value, list) and all(_is_number(each) for each in value)
 
@@ -81,7 +70,7 @@ def _are_told(value: object) -> bool:
     if not isinstance(value, list) or len(value) > _TOLD:
         return False
     try:
-        return all(isinstance(each, dict) and bool(checked(each, _TOLD_OF)) for each in value)
+        return all(isinstance(each, dict) and bool(checked(each, FROM_WORKER)) for each in value)
     except (Malformed, KeyError):
         return False
 
@@ -92,18 +81,17 @@ TEXT = Shape("a text", _is_text)
 TEXTS = Shape("a list of texts", lambda value: isinstance(value, list) and all(map(_is_text, value)))
 NUMBERS = Shape("a list of whole numbers from 0 on", _are_numbers)
 PAIRS = Shape("a list of pairs of whole numbers from 0 on", _are_pairs)
-TABLE = Shape(f"a table of numbers, texts and lists of them, at most {_DEPTH} deep", _is_table)
 TOLD = Shape(f"a list of at most {_TOLD} of a worker's messages", _are_told)
 
 FROM_WORKER: Kinds = {
     "built": {"digest": TEXT},
     "accepted": {"epoch": NUMBER},
+    "running": {"epoch": NUMBER},
     "done": {"epoch": NUMBER, "stopped": FLAG},
     "leaves": {},
-    "evaluated": {"step": NUMBER, "metrics": TABLE},
+    "evaluated": {"step": NUMBER},
     "failed": {"error": TEXT, "trace": TEXT},
 }
-_TOLD_OF: Kinds = {**FROM_WORKER, "running": {"epoch": NUMBER}}
 
 FROM_PEOPLE: Kinds = {
     "stop": {},
@@ -119,10 +107,11 @@ GREETINGS: Kinds = {
 }
 
 FROM_CAPTAIN: Kinds = {
-    "propose": {"epoch": NUMBER, "members": PAIRS, "cuts": NUMBERS},
-    "commit": {"epoch": NUMBER},
-    "quit": {},
+    "welcome": {"term": NUMBER},
+    "propose": {"term": NUMBER, "epoch": NUMBER, "members": PAIRS, "cuts": NUMBERS},
+    "commit": {"term": NUMBER, "epoch": NUMBER},
+    "heard": {"term": NUMBER, "what": TEXT, "number": NUMBER},
+    "quit": {"term": NUMBER},
 }
 REFUSED: Kinds = {"refused": {"why": TEXT}}
-WELCOMES: Kinds = {"welcome": {"term": NUMBER}, "quit": {}, **REFUSED}
 ANSWERS: Kinds = {"ok": {"paused": FLAG, "change": NUMBER}, **REFUSED}

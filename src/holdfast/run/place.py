@@ -101,8 +101,13 @@ class RunPlace:
         self.metrics.mkdir(exist_ok=True)
         _write(self.metrics / f"{step:08}.json", json.dumps(metrics).encode())
 
-    def read_metrics(self) -> dict[int, dict[str, Any]]:
-        return {int(path.stem): json.loads(path.read_text()) for path in self.metrics.glob("????????.json")}
+    def measured_steps(self) -> list[int]:
+        """After which the model was measured, in order."""
+        return sorted(int(path.stem) for path in self.metrics.glob("????????.json"))
+
+    def read_metrics(self, step: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = json.loads((self.metrics / f"{step:08}.json").read_text())
+        return metrics
 
     def write_standing(self, term: int, standing: Mapping[str, Any]) -> None:
         """What the captain of the next term must know; each writes to a file of its own, so an old one does no harm."""

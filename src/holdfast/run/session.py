@@ -106,7 +106,7 @@ class Session:
         return descriptor
 
     def _run(self, descriptor: int, lease: RunLease) -> dict[str, Any]:
-        ears = Ears(self._note, self._measured, self._laid_out)
+        ears = Ears(self._note, self._catch_up, self._laid_out)
         standing = self._standing()
         crew = Crew(self.place, self._captain(standing), self._engine, descriptor, ears)
         try:
@@ -257,9 +257,8 @@ class Session:
 
     def _metrics(self, gauges: Gauges | None) -> dict[str, Any]:
         """The last that are of the committed state, or of one before it."""
-        found = self.place.read_metrics()
-        known = [step for step in found if gauges is not None and step <= gauges.committed]
-        return found[max(known)] if known else {}
+        known = [step for step in self.place.measured_steps() if gauges is not None and step <= gauges.committed]
+        return self.place.read_metrics(known[-1]) if known else {}
 
     def _with_last_checkpoint(self, error: str) -> str:
         saved = self._ledger.checkpoints(self._start.run)
@@ -290,16 +289,14 @@ class Session:
             step, note = told
             self._tell(note, step)
 
-    def _measured(self, step: int, metrics: dict[str, Any]) -> None:
-        self._noted.add(step)
-        self._record.measured(step, metrics)
-        self._show.measured(step, metrics)
-
     def _catch_up(self) -> None:
-        """Note what the workers measured while nobody heard them."""
-        for step, metrics in sorted(self.place.read_metrics().items()):
+        """Note what the workers have measured, also while nobody heard them."""
+        for step in self.place.measured_steps():
             if step not in self._noted:
-                self._measured(step, metrics)
+                self._noted.add(step)
+                metrics = self.place.read_metrics(step)
+                self._record.measured(step, metrics)
+                self._show.measured(step, metrics)
 
     def _laid_out(self, gauges: Gauges) -> None:
         self._gauges = gauges

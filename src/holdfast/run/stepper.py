@@ -92,7 +92,7 @@ class Stepper:
 
     def run(self, view: View, worker: int) -> Outcome:
         """Step until the end, an order to stop, or a newer view."""
-        self._view, self._rank = view, view.place_of(worker)
+        self._view, self._rank = view, view.ranks[worker]
         self._set(Seat.ARRIVED, view.epoch << _PLACE_BITS)
         self._set(Seat.WAITING, 0)
         try:

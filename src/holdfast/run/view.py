@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from holdfast.planes.words import Words
 from holdfast.step.places import Header
@@ -30,16 +31,17 @@ class View:
     def seats(self) -> list[int]:
         return [seat for _, seat in self.members]
 
-    def place_of(self, worker: int) -> int:
-        """The worker's rank; raises ValueError for one that is not in the crew."""
-        return [member for member, _ in self.members].index(worker)
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """The rank of each worker that is in the crew."""
+        return {worker: rank for rank, (worker, _) in enumerate(self.members)}
 
     def replicas(self, count: int, rank: int) -> range:
         """The replicas that a member computes, of so many."""
         if not self.cuts:
             return self.share(count, rank)
-        bounds = (0, *self.cuts, count)
-        return range(bounds[rank], bounds[rank + 1])
+        low = self.cuts[rank - 1] if rank else 0
+        return range(low, self.cuts[rank] if rank < len(self.cuts) else count)
 
     def share(self, count: int, rank: int) -> range:
         """The part of `count` things that is this member's: neighbours, and as equal as can be."""
@@ -70,6 +72,9 @@ def newest_epoch(header: Words) -> int | None:
 
 def announce_epoch(header: Words, term: int, epoch: int) -> None:
     """Make it known under this term; the term itself is begun by `begin_term`."""
+    if header[Header.TERM] < term:
+        # A captain of the past was stopped while it began its term, and has set it back.
+        header[Header.TERM] = term
     header[Header.EPOCHS + term % Header.NUM_EPOCHS] = term << _TAG_BITS | epoch
 
 

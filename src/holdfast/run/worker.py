@@ -3,13 +3,16 @@
 import os
 import signal
 import sys
+import time
 import traceback
+from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from holdfast.errors import HoldfastError
 from holdfast.faults import expect, reached
-from holdfast.planes.channel import Closed, Message
+from holdfast.planes.channel import Closed
+from holdfast.run import duty as d
 from holdfast.run.line import Line
 from holdfast.run.place import RunPlace
 from holdfast.run.view import View
@@ -40,52 +43,90 @@ def main() -> None:
 
 
 class Worker:
-    """One worker for the length of its life."""
+    """One worker for the length of its life: what its duty decides, it does."""
 
     def __init__(self, place: RunPlace, worker: int, descriptor: int) -> None:
         self._place = place
         self._worker = worker
         self._descriptor = descriptor
-        self._proposed = View(0, ())
+        self._duty = d.Duty(worker)
+        self._line = Line(place, descriptor)
         self._stepper: Stepper | None = None
-        self._told: dict[str, Any] = {}
-        """What every captain must know: what was built, agreed to, come to, measured."""
-        self._line = Line(place, descriptor, self._greeting)
+        self._committed: View | None = None
+        """A view under which it is to step."""
+        self._events: deque[d.Event] = deque()
+        self._is_deciding = False
 
-    def live(self, checkpoint: str) -> None:
+    def live(self, checkpoint: str) -> NoReturn:
         """Until the captain says quit."""
-        self._line.look()
+        self._look()
         tools = self._build(checkpoint)
         while True:
-            message = self._line.receive()
-            if message["kind"] == "quit":
-                # Nothing is left to tidy up, and torch takes its time to take itself apart.
-                sys.stdout.flush()
-                os._exit(0)
-            self._obey(message, tools)
+            self._step(self._next_view(), tools)
 
     def take_notice(self, *_: Any) -> None:
         """The system wants this worker to end soon; it will leave once it has finished what it is doing."""
-        self._say("leaves")
+        self._decide(d.Said({"kind": "leaves"}))
 
-    def fail(self, error: str, trace: str) -> None:
+    def fail(self, error: str, trace: str) -> NoReturn:
         """Tell why nobody could go on here, and wait to be let go."""
-        self._say("failed", error=error, trace=trace)
-        while self._line.receive()["kind"] != "quit":
-            pass
+        self._decide(d.Said({"kind": "failed", "error": error, "trace": trace}))
+        while True:
+            self._next_view()
 
-    def _greeting(self) -> Message:
-        return {"kind": "hello", "worker": self._worker, "told": list(self._told.values())}
+    def _next_view(self) -> View:
+        while self._committed is None:
+            self._look(may_wait=True)
+            self._line.require_captain()
+        view, self._committed = self._committed, None
+        return view
 
-    def _say(self, kind: str, **more: Any) -> None:
-        self._told[kind] = {"kind": kind, **more}
-        reached("message.due")
-        self._line.send(self._told[kind])
-        reached("message.sent")
+    def _look(self, may_wait: bool = False) -> None:
+        """Hear what the captain says, and that there is one. Called now and then while it steps, too."""
+        if not self._line.is_open:
+            self._decide(d.Cut())
+        self._decide(d.Noticed(self._line.newest_term))
+        while self._committed is None and (message := self._line.receive(may_wait)) is not None:
+            may_wait = False
+            self._decide(d.Noticed(self._line.newest_term))
+            self._decide(d.Heard(message))
+            if message["kind"] == "welcome":
+                reached("captain.found")
+        self._decide(d.Tick())
+        self._line.look_after(self._duty.known)
 
-    def _report(self, message: Message) -> None:
-        self._place.write_metrics(message["step"], message["metrics"])
-        self._say(**message)
+    def _decide(self, event: d.Event) -> None:
+        self._events.append(event)
+        if self._is_deciding:
+            return  # a signal came in the middle of it
+        self._is_deciding = True
+        try:
+            while self._events:
+                for action in self._duty.handle(self._events.popleft(), time.monotonic()):
+                    self._carry_out(action)
+        finally:
+            self._is_deciding = False
+
+    def _carry_out(self, action: d.Action) -> None:
+        match action:
+            case d.Greet(message):
+                self._line.greet(message)
+                if not self._line.is_open:
+                    self._events.append(d.Cut())
+            case d.Send(message):
+                reached("message.due")
+                self._line.send(message)
+                reached("message.sent")
+            case d.Work(view):
+                self._committed = view
+            case d.Leave():
+                # Nothing is left to tidy up, and torch takes its time to take itself apart.
+                sys.stdout.flush()
+                os._exit(0)
+
+    def _report(self, measured: dict[str, Any]) -> None:
+        self._place.write_metrics(measured["step"], measured["metrics"])
+        self._decide(d.Said({"kind": "evaluated", "step": measured["step"]}))
 
     def _build(self, checkpoint: str) -> "Tools":
         # torch comes in with these, and only now: the captain is to know early that this worker lives.
@@ -101,29 +142,17 @@ class Worker:
         rules.prepare(work.job.optimizer)
         self._place.write_layout(summary(layout))
         reached("worker.built")
-        self._say("built", digest=layout.digest)
+        self._decide(d.Said({"kind": "built", "digest": layout.digest}))
         return Tools(work, Memory(Arena(self._descriptor, layout.size), layout), checkpoint, self._place.changes)
 
-    def _obey(self, message: Message, tools: "Tools") -> None:
-        if message["kind"] == "propose":
-            self._proposed = View.of(message["epoch"], message["members"], message["cuts"])
-            self._say("accepted", epoch=self._proposed.epoch)
-        elif message["kind"] == "commit" and message["epoch"] == self._proposed.epoch:
-            self._step(tools)
-
-    def _step(self, tools: "Tools") -> None:
+    def _step(self, view: View, tools: "Tools") -> None:
         from holdfast.run.stepper import Stepper
 
-        view = self._proposed
-        self._line.rank = view.place_of(self._worker)
+        self._line.rank = view.ranks[self._worker]
         if self._stepper is None:
             seat = dict(view.members)[self._worker]
-            self._stepper = Stepper(tools, seat, self._report, self._line.look)
-        self._told["running"] = {"kind": "running", "epoch": view.epoch}
-        outcome = self._stepper.run(view, self._worker)
-        del self._told["running"]
-        if outcome != "interrupted":
-            self._say("done", epoch=view.epoch, stopped=outcome == "stopped")
+            self._stepper = Stepper(tools, seat, self._report, self._look)
+        self._decide(d.Rested(self._stepper.run(view, self._worker)))
 
 
 def _sentence(error: Exception) -> str:

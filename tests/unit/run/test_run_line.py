@@ -16,7 +16,8 @@ from holdfast.run.line import Line
 from holdfast.run.place import RunPlace
 
 WELCOME = {"kind": "welcome", "term": 1}
-COMMIT = {"kind": "commit", "epoch": 65537}
+COMMIT = {"kind": "commit", "term": 1, "epoch": 65537}
+HELLO: Message = {"kind": "hello", "worker": 0, "term": 0, "told": []}
 
 
 class Impostor:
@@ -60,6 +61,21 @@ def arena() -> Iterator[int]:
     os.close(descriptor)
 
 
+@pytest.fixture
+def line(place: RunPlace, arena: int) -> Iterator[Line]:
+    line = Line(place, arena)
+    yield line
+    line._close()
+
+
+def heard(line: Line) -> Message | None:
+    """What comes next; None when the line is closed."""
+    message = None
+    while message is None and line.is_open:
+        message = line.receive(may_wait=True)
+    return message
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -69,49 +85,31 @@ def arena() -> Iterator[int]:
         {"kind": "welcome", "term": 1, "more": 2},
         {"kind": "refused", "why": "a reason"},
         {"kind": "commit", "epoch": 65537},
-    ],
-)
-def test_a_welcome_that_is_none_is_not_believed(place: RunPlace, arena: int, wrong: dict[str, Any]) -> None:
-    impostor = Impostor(place, [[wrong], [WELCOME, COMMIT]])
-    line = Line(place, arena, lambda: {"kind": "hello", "worker": 0, "told": []})
-    assert line.receive() == COMMIT
-    line._lose()
-    impostor.leave()
-    assert [greeting["worker"] for greeting in impostor.greetings] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kind": "nonsense"},
-        {"kind": "commit"},
-        {"kind": "commit", "epoch": 1.5},
-        {"kind": "propose", "epoch": 65537, "members": [[0]], "cuts": []},
-        {"kind": "propose", "epoch": 65537, "members": "0", "cuts": []},
-        {"kind": "propose", "epoch": 65537, "members": [[0, 0]], "cuts": [None]},
+        {"kind": "commit", "term": 1, "epoch": 1.5},
+        {"kind": "propose", "term": 1, "epoch": 65537, "members": [[0]], "cuts": []},
+        {"kind": "propose", "term": 1, "epoch": 65537, "members": "0", "cuts": []},
+        {"kind": "propose", "term": 1, "epoch": 65537, "members": [[0, 0]], "cuts": [None]},
         {"kind": "built", "digest": "d"},
     ],
 )
 def test_what_is_no_message_of_a_captain_ends_the_connection(
-    place: RunPlace, arena: int, wrong: dict[str, Any]
+    place: RunPlace, line: Line, wrong: dict[str, Any]
 ) -> None:
     impostor = Impostor(place, [[WELCOME, wrong], [WELCOME, COMMIT]])
-    line = Line(place, arena, lambda: {"kind": "hello", "worker": 0, "told": []})
-    assert line.receive() == COMMIT
-    line._lose()
+    line.greet(HELLO)
+    assert heard(line) == WELCOME
+    assert heard(line) is None
+    line.greet(HELLO)
+    assert [heard(line), heard(line)] == [WELCOME, COMMIT]
     impostor.leave()
+    assert [greeting["worker"] for greeting in impostor.greetings] == [0, 0]
 
 
-def test_a_captain_that_does_not_read_is_left(place: RunPlace, arena: int) -> None:
-    """What could not be said is told to the next one."""
-    told: list[Message] = []
-    impostor = Impostor(place, [[WELCOME], [WELCOME, COMMIT]])
-    line = Line(place, arena, lambda: {"kind": "hello", "worker": 0, "told": list(told)})
-    line.look()
-    while line._channel is not None:
-        told[:] = [{"kind": "done", "epoch": 65537, "stopped": False}]
-        line.send(told[0])
-    assert line.receive() == COMMIT
-    line._lose()
+def test_a_captain_that_does_not_read_is_left(place: RunPlace, line: Line) -> None:
+    impostor = Impostor(place, [[WELCOME], [WELCOME]])
+    line.greet(HELLO)
+    while line.is_open:
+        line.send({"kind": "done", "epoch": 65537, "stopped": False})
+    line.greet(HELLO)
+    assert heard(line) == WELCOME
     impostor.leave()
-    assert impostor.greetings[1]["told"] == told
