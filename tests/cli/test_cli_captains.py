@@ -128,6 +128,19 @@ def test_a_captain_that_slept_finds_itself_superseded(terminal: Terminal, job: s
     until(lambda: terminal.workers() == [])
 
 
+def test_a_captain_that_is_stopped_for_good_is_followed(terminal: Terminal, job: str) -> None:
+    """In the middle of a change of the crew, in which nobody can go on without it."""
+    process = begun(terminal, "run", job, "--workers", "2", "--set=train.steps=50000000")
+    process.send_signal(signal.SIGSTOP)
+    os.kill(terminal.workers()[0], signal.SIGKILL)
+    until(lambda: bool(events(terminal, "captain")))
+    until(lambda: any(event.kind == "view" for event in events(terminal)[-3:]))
+    tell(terminal, "stop", "last")
+    process.kill()
+    terminal.finished(process)
+    until(lambda: terminal.workers() == [])
+
+
 def test_wishes_of_people_change_the_crew_and_not_the_model(terminal: Terminal, job: str, undisturbed: str) -> None:
     process = begun(terminal, "run", job, "--workers", "1", "--json")
     assert tell(terminal, "scale", "last", "3").endswith("is to have 3 workers\n")

@@ -46,6 +46,9 @@ class CrewSpec(Spec):
 
     workers: WorkersField = Field(default=Workers(1, 1), description='Processes: `3`, or `"2:6"` for bounds')
     restarts: Whole = Field(default=10, description="Deaths of workers that are made good before the run gives up")
+    grace_s: Positive = Field(
+        default=30.0, description="Seconds that a worker has to finish and leave after notice (SIGTERM) or `drain`"
+    )
     patience_s: Positive = Field(
         default=60.0,
         description="Seconds of work without progress after which a worker is hung; one that rests is noticed sooner",

@@ -41,6 +41,7 @@ class Terms:
     seats: int
     patience_s: float
     batch: int = 0
+    grace_s: float = 30.0
 
 
 @dataclass
@@ -61,6 +62,8 @@ class Captain:
     done: set[int] = field(default_factory=set)
     released: dict[int, float] = field(default_factory=dict)
     """Who may go, and since when."""
+    leaving: dict[int, float] = field(default_factory=dict)
+    """Who is to go, and since when."""
     deaths: int = 0
     owed: int = 0
     next_worker: int = 0
@@ -224,6 +227,7 @@ class Captain:
             self.reminder.tell(self.time)
             self.awaited = set(self.view.ranks) & self.members.keys()
             yield from self._release()
+        self.leaving = {worker: self.time for worker, member in self.members.items() if member.leaving}
         for worker, member in self.members.items():
             if member.leaving and member.seat is None:
                 yield e.Kill(worker)  # the captain before may have died when it was about to
@@ -274,6 +278,7 @@ class Captain:
         member = self.roster.remove(worker)
         self.awaited.discard(worker)
         self.released.pop(worker, None)
+        self.leaving.pop(worker, None)
         if member.leaving:
             yield e.Note("left", f"worker {worker} left", worker)
         else:
@@ -328,6 +333,7 @@ class Captain:
         """Whoever has no seat has nothing to finish."""
         for worker in workers:
             self.roster.leave(worker)
+            self.leaving[worker] = self.time
             self.outside += worker in self.view.ranks
             if self.members[worker].seat is None:
                 yield e.Kill(worker)
@@ -358,6 +364,11 @@ class Captain:
         for worker in sorted(late):
             if worker in self.members and not self.members[worker].doomed:
                 yield from self._doom(worker, f"worker {worker} did not answer for {self.terms.patience_s:g} s")
+        for worker, since in self.leaving.items():
+            # Who is the last one works on until another can.
+            over = self.time - since > self.terms.grace_s and self.roster.num_able
+            if over and not self.members[worker].doomed:
+                yield from self._doom(worker, f"worker {worker} was still there {self.terms.grace_s:g} s after notice")
 
     def _is_over(self, since: float) -> bool:
         return self.time - since > self.terms.patience_s

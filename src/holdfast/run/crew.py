@@ -96,6 +96,11 @@ class Crew:
                 self._decide(e.Lost(worker, f"worker {worker} died: its process ended while there was no captain"))
         self._decide(e.TakeOver((self.gauges.newest_epoch or 0) if self.gauges is not None else 0))
 
+    def beat(self) -> None:
+        """Let workers see that their captain is there; called often."""
+        if self.gauges is not None:
+            self.gauges.beat()
+
     @property
     def view(self) -> View:
         return self._captain.view

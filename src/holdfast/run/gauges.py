@@ -101,6 +101,9 @@ class Gauges:
         step, replica = divmod(self._of_seat(seat, Seat.COMPUTING), 1 << 24)
         return Place(step - 1, replica - 1) if replica else None
 
+    def beat(self) -> None:
+        self._header[Header.BEATS] += 1
+
     def wish_stop(self) -> None:
         self._header[Header.WISH_STOP] = 1
 

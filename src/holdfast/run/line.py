@@ -20,6 +20,8 @@ _PER_RANK_S = 0.6
 _LAST_RANK = 5
 """How long a worker waits for those before it to bring about a captain, so that they do not all do it at once."""
 _AGAIN_S = 5.0
+_SILENT_S = 12.0
+"""A captain that was stopped for longer has lost its lease."""
 
 
 class Line:
@@ -33,6 +35,8 @@ class Line:
         self._alone_since = self._greeted_at = time.monotonic()
         self._successor: subprocess.Popen[bytes] | None = None
         self._brought_at = -_AGAIN_S
+        self._beats = 0
+        self._beaten_at = self._looked_at = time.monotonic()
         self.rank: int | None = None
         """Its place in the view, once it has had one."""
 
@@ -79,11 +83,15 @@ class Line:
             return None
 
     def look_after(self, is_known: bool) -> None:
-        """Called often. Who is not known to any captain waits for its turn, and brings one about."""
+        """Called often. Who is not known to any captain that lives waits for its turn, and brings one about."""
         now = time.monotonic()
-        if is_known:
+        beats = int(self._header[Header.BEATS])
+        if beats != self._beats or now - self._looked_at > _ANSWER_S:
+            self._beats, self._beaten_at = beats, now  # who did not look could not see it
+        self._looked_at = now
+        if is_known and now - self._beaten_at < _SILENT_S:
             self._alone_since = now
-        elif self._channel is None or now - self._greeted_at > _ANSWER_S:
+        elif is_known or self._channel is None or now - self._greeted_at > _ANSWER_S:
             self._bring_about(now)
 
     def require_captain(self) -> None:

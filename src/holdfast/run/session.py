@@ -140,7 +140,7 @@ class Session:
         spec = self._job.crew
         seats = self._job.train.replicas + 2
         batch = self._job.train.batch
-        terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s, batch)
+        terms = Terms(spec.workers.start, spec.workers.min, spec.restarts, seats, spec.patience_s, batch, spec.grace_s)
         if standing is None:
             return Captain(terms, self._term)
         known = {key: value for key, value in standing.items() if key not in Crew.STANDING}
@@ -166,6 +166,7 @@ class Session:
             if self._interrupts and not ordered:
                 crew.order_stop()
                 ordered = True
+            crew.beat()
             now = time.monotonic()
             if lease.renew(now):
                 crew.turn(_TURN_S)

@@ -27,6 +27,7 @@ class Header:
     ENTERED = 15  # the leader, before MENDED: that step
     EPOCHS = 16  # NUM_EPOCHS cells, one for each captain of the last few: the newest view that it proposed
     NUM_EPOCHS = 8
+    BEATS = 24  # the captain: counts up while it is not stopped
 
 
 class Seat:

@@ -1,6 +1,7 @@
 """The captain's answers to single events; whole histories are in tests/simulator."""
 
 import json
+from dataclasses import replace
 
 from holdfast.run.captain import Captain, Terms
 from holdfast.run.events import (
@@ -267,6 +268,26 @@ def test_and_until_there_is() -> None:
     assert tell(Lost(0, "killed")) == [Spawn(2), Propose(View(3, ((1, 1),)), (1,))]
     assert tell(Accepted(1, 3)) == [Commit(View(3, ((1, 1),)))]
     assert tell(Built(2, "d")) == [Propose(View(4, ((2, 0),)), (1, 2))]
+
+
+def test_who_was_given_notice_has_its_time_of_grace_and_no_more() -> None:
+    tell = stepping()
+    tell.captain.terms = replace(tell.captain.terms, grace_s=5.0)
+    tell(Leaves(0))
+    assert tell.wait(4.5) == []
+    assert tell.wait(1.0) == [Kill(0)]
+    assert "worker 0 was still there 5 s after notice" in [note.text for note in tell.notes]
+    assert tell.captain.deaths == 0
+
+
+def test_the_last_one_has_all_the_time_it_needs() -> None:
+    tell = stepping()
+    tell.captain.terms = replace(tell.captain.terms, grace_s=5.0)
+    tell(Lost(1, "died"))
+    tell(Accepted(0, 2))
+    tell(Leaves(0))
+    tell(Accepted(0, 3))
+    assert tell.wait(30.0) == []
 
 
 def test_a_pause_is_a_view_of_nobody() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 
 from holdfast.job import Job
-from holdfast.planes.arena import PAGE, create
+from holdfast.planes.arena import PAGE, Arena, create
 from holdfast.planes.channel import Channel, Message
 from holdfast.planes.listener import Listener
+from holdfast.planes.words import words_of
 from holdfast.run.line import Line
 from holdfast.run.place import RunPlace
+from holdfast.step.places import HEADER_WORDS, Header
 
 WELCOME = {"kind": "welcome", "term": 1}
 COMMIT = {"kind": "commit", "term": 1, "epoch": 65537}
@@ -108,8 +111,31 @@ def test_what_is_no_message_of_a_captain_ends_the_connection(
 def test_a_captain_that_does_not_read_is_left(place: RunPlace, line: Line) -> None:
     impostor = Impostor(place, [[WELCOME], [WELCOME]])
     line.greet(HELLO)
+    assert heard(line) == WELCOME
     while line.is_open:
         line.send({"kind": "done", "epoch": 65537, "stopped": False})
     line.greet(HELLO)
     assert heard(line) == WELCOME
     impostor.leave()
+
+
+def test_a_captain_that_is_silent_for_too_long_is_followed(
+    place: RunPlace, arena: int, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is there and its socket is open, so nothing else tells that it was stopped."""
+    called: list[list[str]] = []
+    monkeypatch.setattr("holdfast.run.line.start_apart", lambda words, *_: called.append(words))
+    now = time.monotonic()
+    monkeypatch.setattr("holdfast.run.line.time.monotonic", lambda: now)
+    header = words_of(Arena(arena, PAGE).bytes_at(0, 8 * HEADER_WORDS))
+    for look in range(100):
+        header[Header.BEATS] += look % 50 == 0
+        line.look_after(is_known=True)
+        now += 0.2
+    now += 30.0  # the worker computes, and does not look
+    line.look_after(is_known=True)
+    assert called == []
+    for _ in range(80):
+        now += 0.2
+        line.look_after(is_known=True)
+    assert len(called) == 1
