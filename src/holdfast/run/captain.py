@@ -23,6 +23,7 @@ from holdfast.run import events as e
 from holdfast.run.backoff import BackOff
 from holdfast.run.balance import cuts_for
 from holdfast.run.roster import Member, Roster
+from holdfast.run.verdicts import another_model, poisoned, too_few
 from holdfast.run.view import View, epoch_after, is_of_term
 
 _POISONED = 3
@@ -237,10 +238,7 @@ class Captain:
         if self.digest is None:
             self.digest = digest
         if digest != self.digest:
-            text = (
-                f"worker {worker} built another model than the others (layout {digest} instead of {self.digest}): "
-                "the model or the data depend on something that is not in the job"
-            )
+            text = another_model(worker, digest, self.digest)
             yield e.Note("failed", text, worker)
             yield self._end("failed", text)
             return
@@ -299,7 +297,8 @@ class Captain:
         before = self.died_at[1] if self.died_at is not None and self.died_at[0] == at else 0
         self.died_at = None if at is None else (at, before + 1)
         if at is not None and before + 1 >= _POISONED:
-            yield self._end("failed", self._poisoned(at, cause))
+            text = poisoned(at, before + 1, self.terms.seats - 2, self.terms.batch, cause)
+            yield self._end("failed", text)
         elif self.deaths <= self.terms.restarts:
             self.owed += 1
             if self.respawn_at is None:
@@ -434,15 +433,4 @@ class Captain:
         return e.End(status, error)
 
     def _too_few(self, cause: str) -> str:
-        return (
-            f"{self.deaths} workers died, which is more than crew.restarts = {self.terms.restarts}, and "
-            f"{len(self.members)} are left of at least {self.terms.at_least}; the last: {cause}"
-        )
-
-    def _poisoned(self, at: e.Place, cause: str) -> str:
-        replicas, first = self.terms.seats - 2, at.step * self.terms.batch
-        low, high = (first + part * self.terms.batch // replicas for part in (at.replica, at.replica + 1))
-        return (
-            f"replica {at.replica} of step {at.step} killed {_POISONED} workers one after the other, so a sample at "
-            f"one of the positions {low} to {max(low, high - 1)} is poison, or the model's code is; the last: {cause}"
-        )
+        return too_few(self.deaths, self.terms.restarts, len(self.members), self.terms.at_least, cause)

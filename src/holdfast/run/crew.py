@@ -158,9 +158,8 @@ class Crew:
 
     def _decide(self, event: e.Event) -> None:
         actions = self._captain.handle(event, time.monotonic())
-        if any(not isinstance(action, e.Note | e.Confirm | e.Remind) for action in actions) or isinstance(
-            event, e.Built
-        ):
+        decides = any(not isinstance(action, e.Note | e.Confirm | e.Remind) for action in actions)
+        if decides or isinstance(event, e.Built):
             self._remember()
         for action in actions:
             self._carry_out(action)

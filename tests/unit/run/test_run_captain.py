@@ -114,6 +114,16 @@ def test_the_run_is_over_when_all_say_so() -> None:
     assert tell(Lost(1, "late")) == []
 
 
+def test_nobody_is_expected_to_make_progress_after_the_end() -> None:
+    """When one does not come to the end, the others are not stuck because they wait for it."""
+    tell = stepping()
+    assert tell.captain.expected() == [(0, 0), (1, 1)]
+    tell(Done(0, 1, False))
+    assert tell.captain.expected() == [(1, 1)]
+    tell(Lost(1, "killed"))
+    assert tell.captain.expected() == []
+
+
 def test_an_end_under_an_old_view_does_not_count() -> None:
     tell = stepping()
     tell(Done(0, 1, False))

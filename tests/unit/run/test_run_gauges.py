@@ -70,6 +70,15 @@ def test_a_worker_that_comes_later_has_its_own_time(board: Board) -> None:
     assert board.gauges.stuck([(10, 0), (12, 3)], PATIENCE_S, 100.0) == {}
 
 
+def test_the_time_in_which_nobody_looked_at_it_is_not_held_against_a_worker(board: Board) -> None:
+    """There was no view, as in a pause: it had nothing to do."""
+    stuck(board, 0.0)
+    assert board.gauges.stuck((), PATIENCE_S, 1.0) == {}
+    assert stuck(board, 100.0) == []
+    assert stuck(board, 105.0) == []
+    assert stuck(board, 105.1) == [10, 11, 12]
+
+
 def beating(board: Board, beats: int, every_s: float) -> float:
     """Worker 11 beats a few times, the others wait for it; gives the time of the last beat."""
     wait(board, 0, 3, at=8)
@@ -125,6 +134,9 @@ def test_a_captain_of_the_past_announces_to_nobody(board: Board) -> None:
     assert gauges.newest_epoch is None
     gauges.announce(14, 81)
     assert gauges.newest_epoch == 81
+    board.header[Header.TERM] = 13  # by a captain of the past that was stopped while it began its term
+    gauges.announce(14, 82)
+    assert gauges.newest_epoch == 82
 
 
 def test_a_shadow_is_there_until_it_is_released(board: Board) -> None:
