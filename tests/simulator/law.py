@@ -139,12 +139,14 @@ class Law:
         self._committed[view.epoch] = view
 
     def _judge_kill(self, worker: int, captaincy: "Captaincy") -> None:
-        """However slow a worker, and however the clock jumps, nobody is killed who works."""
+        """However slow a worker, and however the clock jumps, nobody is killed who works and is to stay."""
         assert worker in captaincy.captain.members, f"worker {worker} is killed, and it is gone already"
         process = captaincy.processes.get(worker)
         if process is None or not process.alive or process.hung_at is not None:
             return
-        if captaincy.captain.members[worker].doomed and self._world.plan.patience_s >= _SURELY_S:
+        captain = captaincy.captain
+        has_had_grace = captain.time - captain.leaving.get(worker, captain.time) > captain.terms.grace_s
+        if captain.members[worker].doomed and self._world.plan.patience_s >= _SURELY_S and not has_had_grace:
             is_disturbed = self._world.now - process.disturbed_at < _MENDED_S
             assert is_disturbed, f"worker {worker} is killed, and nothing was wrong with it"
 
