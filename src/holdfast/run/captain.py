@@ -218,7 +218,9 @@ class Captain:
             yield self._end("failed", self._too_few("the captain"))
             return
         if self.deaths <= self.terms.restarts and missing > 0:
-            self.owed, self.respawn_at = missing, self.time
+            self.owed = missing
+        if self.owed:
+            self.respawn_at = self.time
         if any(member.built for member in self.members.values()):
             self.first_built = self.time
         is_settled = self.committed and newest_epoch <= self.view.epoch

@@ -410,3 +410,14 @@ def test_strangers_change_nothing() -> None:
     for event in (Built(9, "x"), Accepted(9, 1), Done(9, 1, False), Failed(9, "?"), Lost(9, "?"), Hung(9, "?")):
         assert tell(event) == []
     assert repr(tell.captain) == before
+
+
+def test_a_successor_starts_whom_the_captain_before_still_owed() -> None:
+    """Of the deaths that it hears of one is beyond the budget, but an earlier one was not."""
+    tell = stepping(restarts=1)
+    tell(Built(1, "d"))
+    tell.captain.owed, tell.captain.deaths = 1, 2
+    successor = Captain.successor(tell.captain.terms, 1, tell.captain.standing())
+    successor.handle(Lost(1, "died unseen"), 0.0)
+    successor.handle(TakeOver(), 0.0)
+    assert Spawn(2) in successor.handle(Tick(), TICK_S)
