@@ -90,7 +90,8 @@ class Line:
             self._beats, self._beaten_at = beats, now  # who did not look could not see it
         self._looked_at = now
         if is_known and now - self._beaten_at < _SILENT_S:
-            self._alone_since = now
+            # What was brought about has come, so that is no reason to wait when it dies, too.
+            self._alone_since, self._brought_at = now, now - _AGAIN_S
         elif is_known or self._channel is None or now - self._greeted_at > _ANSWER_S:
             self._bring_about(now)
 
