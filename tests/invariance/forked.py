@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.engines.base import KILLED
 from holdfast.engines.local import AdoptedProcess
 from holdfast.planes import words
 from holdfast.run import gathering, stepper
@@ -25,7 +26,8 @@ class ForkedProcess(AdoptedProcess):
     def cause(self) -> str:
         if self._status is None:
             self._status = os.waitpid(self.pid, 0)[1]
-        return f"status {self._status}"
+        killed = os.WIFSIGNALED(self._status) and os.WTERMSIG(self._status) == signal.SIGKILL
+        return KILLED if killed else f"status {self._status}"
 
 
 class ForkingEngine:

@@ -15,7 +15,7 @@ from holdfast.run.detached import Silent
 from holdfast.run.launch import launch, place_of
 from holdfast.run.session import Session, Start
 
-CASES, SOAK_CASES, PER_TEST = 200, 4000, 20
+CASES, SOAK_CASES, PER_TEST = 160, 4000, 20
 
 
 @pytest.fixture(autouse=True)

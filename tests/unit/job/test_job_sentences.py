@@ -20,7 +20,7 @@ SENTENCES = [
         {"optimizer": {"groups": [{"match": "*", "lr_scal": 2}]}},
         "unknown field `optimizer.groups[0].lr_scal`; did you mean `lr_scale`?",
     ),
-    ({"crew": {"zzz": 1}}, "unknown field `crew.zzz`; known: patience_s, restarts, workers"),
+    ({"crew": {"zzz": 1}}, "unknown field `crew.zzz`; known: grace_s, patience_s, restarts, workers"),
     ({"optimizer": "adamm"}, "optimizer.kind = 'adamm' is unknown; did you mean `adam`?"),
     ({"schedule": "cosin"}, "schedule.kind = 'cosin' is unknown; did you mean `cosine`?"),
     ({"precision": "fp16"}, "train.precision = 'fp16' is unknown: write one of fp32, bf16"),
