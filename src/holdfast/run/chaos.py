@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.engines.local import born
 from holdfast.errors import HoldfastError, RunError
 from holdfast.job import Job
 from holdfast.ledger import UNFINISHED, Ledger
@@ -167,13 +168,20 @@ class Storm:
         return {"committed": False, "view": [], "processes": {}}
 
     def _hit(self, what: str, whom: str, pid: int | None) -> str:
-        if pid is None:
+        if pid is None or not self._has_others(pid):
             return ""
         number = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "notice": signal.SIGTERM}[what]
         os.kill(pid, number)
         if number == signal.SIGSTOP:
             self._stopped.append(pid)
         return whom
+
+    def _has_others(self, pid: int) -> bool:
+        """Whether somebody else of the run lives. When all are dead at once it takes a `resume`, which is no storm."""
+        everybody = [(worker, born_at) for worker, born_at in self._standing()["processes"].values()]
+        captain = self._ledger.run(self._run).pid
+        lives = any(worker != pid and born(worker) == born_at for worker, born_at in everybody)
+        return lives or (captain not in (None, pid) and born(captain or 0) != "gone")
 
     def _wake(self) -> None:
         """Some who were stopped are gone by now, some wake up to a world that has gone on."""
