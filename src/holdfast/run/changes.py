@@ -16,6 +16,7 @@ from holdfast.errors import RunError
 from holdfast.faults import reached
 from holdfast.job import Job
 from holdfast.job.changes import changed
+from holdfast.ledger.checkpoints import sync_directory
 
 _MOST = 9_999
 
@@ -53,9 +54,9 @@ class Changes:
     def add(self, job: Job, assignments: Sequence[str]) -> int:
         """Put one on record behind all others; its number. Raises JobError for what `job` cannot be changed to."""
         while True:
-            before = [text for change in self.all() for text in change.sets]
-            changed(changed(job, before), assignments)
-            number = self.count() + 1
+            made = self.all()
+            changed(_after(job, made), assignments)
+            number = len(made) + 1
             if number > _MOST:
                 raise RunError(f"a run can be changed {_MOST:,} times and not more often; begin another run")
             # A captain that was superseded, and does not know it yet, may be at the same.
@@ -84,13 +85,17 @@ class Changes:
 
     def job(self, job: Job, count: int) -> Job:
         """The job as the first `count` changes leave it."""
-        return changed(job, [text for change in self.all()[:count] for text in change.sets])
+        return _after(job, self.all()[:count])
 
     def _change(self, number: int) -> Path:
         return self._folder / f"{number:05}.json"
 
     def _step(self, number: int) -> Path:
         return self._folder / f"{number:05}.step"
+
+
+def _after(job: Job, changes: Sequence[Change]) -> Job:
+    return changed(job, [text for change in changes for text in change.sets])
 
 
 def _read(path: Path) -> str | None:
@@ -115,13 +120,5 @@ def _create(path: Path, text: str) -> bool:
         return False
     finally:
         draft.unlink()
-    _sync(path.parent)
+    sync_directory(path.parent)
     return True
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

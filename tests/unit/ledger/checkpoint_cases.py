@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.ledger.checkpoints import Section
+from holdfast.ledger import checkpoints
+from holdfast.ledger.checkpoints import Reader, Section
 
 
 def state(seed: int = 0) -> list[Section]:
@@ -49,3 +50,19 @@ def on_every_call(calls: Iterable[str], strike: Strike) -> Iterator[None]:
             owner = os if hasattr(os, name) else _writing
             patch.setattr(owner, name, struck(name, getattr(owner, name)))
         yield
+
+
+def version_of(root: Path) -> int:
+    """Of the newest checkpoint, which is whole, and what `write` wrote."""
+    found, rejected = checkpoints.newest(root)
+    assert found is not None
+    assert rejected == []
+    with Reader(found.path) as reader:
+        version: int = reader.meta["version"]
+        assert {name: bytes(reader.bytes(name)) for name in reader.sections} == contents(state(version))
+    return version
+
+
+def write(root: Path, version: int) -> None:
+    """Versions 0 and 1 are of one step, so the second takes the place of the first."""
+    checkpoints.write(root, 1 + version // 2, state(version), {"version": version})

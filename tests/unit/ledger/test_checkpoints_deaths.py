@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkpoint_cases import CALLS, contents, names, on_every_call, state
+from checkpoint_cases import CALLS, names, on_every_call, version_of, write
 
 from holdfast.errors import CheckpointError
 from holdfast.ledger import checkpoints
-from holdfast.ledger.checkpoints import Reader
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 
@@ -36,23 +35,13 @@ def in_a_child(work: Callable[[], object]) -> int:
     return -code
 
 
-def version_of(root: Path) -> int:
-    """Of the newest checkpoint, which is whole, and what was written; nothing is half there, and nothing stays."""
-    found, rejected = checkpoints.newest(root)
-    assert found is not None
-    assert rejected == []
-    with Reader(found.path) as reader:
-        version: int = reader.meta["version"]
-        assert {name: bytes(reader.bytes(name)) for name in reader.sections} == contents(state(version))
+def swept_version_of(root: Path) -> int:
+    """Of the newest checkpoint; nothing is half there, and nothing stays."""
+    version, found = version_of(root), checkpoints.newest(root)
     checkpoints.sweep(root)
     assert [name for name in names(root) if "tmp" in name] == []
-    assert checkpoints.newest(root) == (found, [])
+    assert checkpoints.newest(root) == found
     return version
-
-
-def write(root: Path, version: int) -> None:
-    """Versions 0 and 1 are of one step, so the second takes the place of the first."""
-    checkpoints.write(root, 1 + version // 2, state(version), {"version": version})
 
 
 def killed_at(root: Path, version: int, moment: int, how: str) -> bool:
@@ -85,9 +74,9 @@ def test_death_at_any_call(quick_disk: Path, version: int, how: str) -> None:
         root = quick_disk / str(moment)
         write(root, version - 1)
         died = killed_at(root, version, moment, how)
-        found.append(version_of(root))
+        found.append(swept_version_of(root))
         write(root, version)
-        assert version_of(root) == version
+        assert swept_version_of(root) == version
         if not died:
             break
     assert len(found) > 25
@@ -115,9 +104,9 @@ def test_death_at_any_byte(quick_disk: Path) -> None:
         root = quick_disk / str(number)
         write(root, 0)
         died = in_a_child(lambda root=root, size=size: limited(root, size, signal.SIG_DFL)) == signal.SIGXFSZ
-        assert version_of(root) == (0 if died else 2)
+        assert swept_version_of(root) == (0 if died else 2)
         write(root, 2)
-        assert version_of(root) == 2
+        assert swept_version_of(root) == 2
         outcomes.add(died)
     assert outcomes == {True, False}
 
@@ -132,7 +121,7 @@ def test_no_at_any_byte(quick_disk: Path) -> None:
     for size in [size for size in sizes(quick_disk) if size < 500]:
         assert in_a_child(lambda size=size: refused(size)) == 0
         assert names(quick_disk) == ["step-00000001"]
-        assert version_of(quick_disk) == 0
+        assert swept_version_of(quick_disk) == 0
 
 
 @pytest.fixture(params=[15, pytest.param(500, marks=pytest.mark.soak)])
@@ -161,7 +150,7 @@ def test_death_out_of_the_blue(quick_disk: Path, deaths: int) -> None:
         time.sleep(chance.uniform(0.0, 0.02))
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-        before, version = version, version_of(quick_disk)
+        before, version = version, swept_version_of(quick_disk)
         assert version >= before
     assert version > 0
     checkpoints.retain(quick_disk, 2, 1 + version // 2)

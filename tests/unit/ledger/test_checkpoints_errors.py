@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkpoint_cases import CALLS, contents, names, on_every_call, state
+from checkpoint_cases import CALLS, names, on_every_call, version_of, write
 
 from holdfast.errors import CheckpointError
 from holdfast.ledger import checkpoints
-from holdfast.ledger.checkpoints import Reader, shelf
+from holdfast.ledger.checkpoints import shelf
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 CODES = [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS]
@@ -34,21 +34,6 @@ def failing(name: str, moment: int, code: int) -> tuple[Callable[..., Any], list
         raise OSError(code, os.strerror(code))
 
     return strike, failed
-
-
-def version_of(root: Path) -> int:
-    found, rejected = checkpoints.newest(root)
-    assert found is not None
-    assert rejected == []
-    with Reader(found.path) as reader:
-        version: int = reader.meta["version"]
-        assert {name: bytes(reader.bytes(name)) for name in reader.sections} == contents(state(version))
-    return version
-
-
-def write(root: Path, version: int) -> None:
-    """Versions 0 and 1 are of one step."""
-    checkpoints.write(root, 1 + version // 2, state(version), {"version": version})
 
 
 @pytest.mark.parametrize("version", [1, 2], ids=["the same step", "the next step"])

@@ -102,7 +102,7 @@ def removed_first(draft: Path, final: Path) -> None:
     if final.exists():
         shutil.rmtree(final)
     draft.rename(final)
-    _writing._sync_directory(final.parent)
+    _writing.sync_directory(final.parent)
 
 
 def not_synced_before_the_old_goes(draft: Path, final: Path) -> None:
@@ -113,7 +113,7 @@ def not_synced_before_the_old_goes(draft: Path, final: Path) -> None:
 
 
 CARELESS: list[tuple[str, Callable[..., object]]] = [
-    ("_sync_directory", lambda _: None),
+    ("sync_directory", lambda _: None),
     ("_make", lambda root: root.mkdir(exist_ok=True)),
     ("_exchange", lambda *_: False),
     ("_put_in_place", removed_first),

@@ -3,7 +3,7 @@
 from holdfast.ledger.checkpoints.layout import CheckpointInfo, CorruptError, Entry, Section
 from holdfast.ledger.checkpoints.read import Reader, verify
 from holdfast.ledger.checkpoints.shelf import Found, Rejected, newest, retain, scan, sweep
-from holdfast.ledger.checkpoints.write import write
+from holdfast.ledger.checkpoints.write import sync_directory, write
 
 __all__ = [
     "CheckpointInfo",
@@ -17,6 +17,7 @@ __all__ = [
     "retain",
     "scan",
     "sweep",
+    "sync_directory",
     "verify",
     "write",
 ]

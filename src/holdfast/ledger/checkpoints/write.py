@@ -111,10 +111,10 @@ def _commit(draft: Path, manifest: Manifest) -> str:
     digest = hashlib.sha256(text).hexdigest()
     _write_file(draft / MANIFEST, text)
     # Everything that the marker vouches for must be on the disk before the marker is.
-    _sync_directory(draft)
+    sync_directory(draft)
     reached("manifest.written")
     _write_file(draft / MARKER, f"{digest}\n".encode())
-    _sync_directory(draft)
+    sync_directory(draft)
     reached("marker.written")
     return digest
 
@@ -125,7 +125,7 @@ def _make(root: Path) -> None:
     if missing:
         root.mkdir(parents=True, exist_ok=True)
     for path in missing:
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
 def _put_in_place(draft: Path, final: Path) -> None:
@@ -136,7 +136,7 @@ def _put_in_place(draft: Path, final: Path) -> None:
         if not _exchange(draft, final):
             _rename_over(draft, final)
         reached("checkpoint.aside")
-    _sync_directory(final.parent)
+    sync_directory(final.parent)
     reached("checkpoint.placed")
 
 
@@ -183,7 +183,8 @@ def _write_all(fd: int, view: memoryview) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """The names in it are on the disk."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
